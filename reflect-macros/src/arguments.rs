@@ -6,10 +6,12 @@
 
 use proc_macro2::{Span, TokenStream};
 use quote::format_ident;
-use syn::{Attribute, FnArg, Ident, Pat, PatType, ReceiverKind, Signature, Stmt, parse_quote};
+use syn::visit::{self, Visit};
+use syn::{
+    Attribute, FnArg, Ident, Pat, PatIdent, PatType, ReceiverKind, Signature, Stmt, parse_quote,
+};
 
-use crate::mentions::uses;
-use crate::whole::{plain_name, rename};
+use crate::usage::uses;
 
 /// The first statements of the closure or async block with this code, which gets the arguments.
 ///
@@ -76,4 +78,37 @@ fn rebind(argument: &mut PatType, name: &Ident) -> Stmt {
 /// The name of an argument that has none.
 fn argument_name(index: usize) -> Ident {
     format_ident!("__reflect_argument_{index}", span = Span::mixed_site())
+}
+
+/// Renames the argument to `name`, and returns the `let` that destructures it. What the pattern does
+/// not bind stays in the argument, and is dropped with it.
+pub(crate) fn rename(argument: &mut PatType, name: &Ident) -> Stmt {
+    let pattern = &argument.pat;
+    let rebind = parse_quote!(let #pattern = #name;);
+    let mut borrows = MutableBorrows(false);
+    borrows.visit_pat(pattern);
+    *argument.pat = if borrows.0 {
+        parse_quote!(mut #name)
+    } else {
+        parse_quote!(#name)
+    };
+    rebind
+}
+
+/// Whether a pattern has a `ref mut`.
+struct MutableBorrows(bool);
+
+impl<'ast> Visit<'ast> for MutableBorrows {
+    fn visit_pat_ident(&mut self, name: &'ast PatIdent) {
+        self.0 |= name.by_ref.is_some() && name.mutability.is_some();
+        visit::visit_pat_ident(self, name);
+    }
+}
+
+/// The name of an argument that is a plain name.
+pub(crate) fn plain_name(pattern: &Pat) -> Option<&Ident> {
+    match pattern {
+        Pat::Ident(name) if name.by_ref.is_none() && name.subpat.is_none() => Some(&name.ident),
+        _ => None,
+    }
 }

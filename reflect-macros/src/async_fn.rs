@@ -1,82 +1,63 @@
-//! The new body of a traced function.
+//! An `async fn`, and a function that returns a future.
+//!
+//! The future of an `async fn` holds its arguments and the traced future, which holds them again. So an
+//! `async fn` becomes a function that returns the traced future: that is half as large, and twice as
+//! many traced functions can be nested within the compiler's recursion limit.
 
 use proc_macro2::{Span, TokenStream};
-use quote::{quote, quote_spanned};
-use syn::Signature;
+use quote::{ToTokens, quote_spanned};
+use syn::Attribute;
 
-use crate::args::Args;
-use crate::bind::none;
-use crate::returns::Returned;
+use crate::context::slot;
+use crate::options::Options;
+use crate::return_type::Returned;
 use crate::task::Task;
 use crate::traced::Traced;
 
-impl Traced {
-    /// The body of a function that is not async.
-    pub(crate) fn call(&self, args: &Args, returned: &Returned) -> TokenStream {
-        let here = Span::mixed_site();
-        let Self {
-            private,
-            body,
-            held,
-            task: Task { rebinds, .. },
-            ..
-        } = self;
-        let Returned {
-            recorded, given, ..
-        } = returned;
-        let start = self.start(args);
-        let start = match args.flag("strict") {
-            None => start,
-            Some(strict) => {
-                let refuse = self.refuse(strict);
-                quote_spanned!(here=>
-                    match #private::start_strictly(#start) {
-                        ::core::result::Result::Ok(__reflect_started) => __reflect_started,
-                        ::core::result::Result::Err(__reflect_error) => return #refuse,
-                    }
-                )
-            }
-        };
-        let closure = match &self.context {
-            Some(context) if context.used => {
-                let given = quote_spanned!(here=> __reflect_given);
-                let (bind, value) = (self.slot_and_bind(&given), self.block_of(body.clone()));
-                let block = self.block_of(quote!(#(#held)* #bind #value));
-                quote_spanned!(here=> move |#given| -> #recorded #block)
-            }
-            _ => {
-                let check = self.check();
-                let block = self.block_of(quote!(#(#held)* #check #body));
-                quote_spanned!(here=> move |_| -> #recorded #block)
-            }
-        };
-        let (at_return, there) = private.at_span(self.place);
-        let run = if returned.unwrapped {
-            quote_spanned!(there=> #at_return::run::<#recorded, #given, _>)
-        } else {
-            quote_spanned!(there=> #at_return::run_whole::<#recorded, _>)
-        };
-        let run = if aborts(&self.sig) {
-            quote_spanned!(there=>
-                #at_return::foreign(__reflect_start, |__reflect_start| {
-                    #run(__reflect_start, #closure)
-                })
-            )
-        } else {
-            quote_spanned!(there=> #run(__reflect_start, #closure))
-        };
-        let run = returning(&run);
-        quote_spanned!(here=> let __reflect_start = #start; #(#rebinds)* #run)
-    }
+/// Built-in attributes that mean the same on a function that is not `async`.
+const INERT: [&str; 12] = [
+    "allow",
+    "cfg",
+    "cold",
+    "deny",
+    "deprecated",
+    "doc",
+    "expect",
+    "forbid",
+    "inline",
+    "no_mangle",
+    "track_caller",
+    "warn",
+];
 
+/// Whether no other macro sees the function, which may need it to be `async`.
+pub(crate) fn may_unfold(attrs: &[Attribute]) -> bool {
+    attrs.iter().all(|attr| {
+        let path = attr.path();
+        let tool = path.segments.first().map(|first| first.ident.to_string());
+        INERT.iter().any(|inert| path.is_ident(inert))
+            || matches!(tool.as_deref(), Some("clippy" | "rustfmt" | "diagnostic"))
+    })
+}
+
+/// The return type of the unfolded function, with the span of the declared one. The tokens have the
+/// edition of this crate, in which `impl Trait` captures all lifetimes, as an `async fn` does in every
+/// edition.
+pub(crate) fn future_of(output: &impl ToTokens, place: Span) -> TokenStream {
+    quote_spanned!(Span::mixed_site().located_at(place)=>
+        impl ::core::future::Future<Output = #output>
+    )
+}
+
+impl Traced {
     /// The future of an `async fn`, or of a function that returns one.
-    pub(crate) fn future(&self, args: &Args, returned: &Returned) -> TokenStream {
+    pub(crate) fn future(&self, options: &Options, returned: &Returned) -> TokenStream {
         let (private, there) = self.private.at_span(self.place);
         let Returned {
             recorded, given, ..
         } = returned;
-        let mut block = self.block(args, returned);
-        if args.is_on("boxed") {
+        let mut block = self.block(options, returned);
+        if options.is_on("boxed") {
             block = quote_spanned!(there=> #private::boxed(#block));
         }
         let traced = if returned.unwrapped {
@@ -84,12 +65,14 @@ impl Traced {
         } else {
             quote_spanned!(there=> traced_whole::<#recorded, _>)
         };
-        let until_learned = args.waits.then(|| quote_spanned!(there=> .until_learned()));
-        quote_spanned!(there=> #private::#traced(#block) #until_learned)
+        let until_learned = options
+            .waits
+            .then(|| quote_spanned!(there=> .until_learned()));
+        quote_spanned!(there=> #private::#traced(move |__reflect_slot| #block) #until_learned)
     }
 
     /// The async block within that future.
-    fn block(&self, args: &Args, returned: &Returned) -> TokenStream {
+    fn block(&self, options: &Options, returned: &Returned) -> TokenStream {
         let here = Span::mixed_site();
         let Self {
             private,
@@ -98,28 +81,29 @@ impl Traced {
             task: Task { rebinds, .. },
             ..
         } = self;
-        let recorded = &returned.recorded;
-        let start = self.start(args);
-        let begin = match args.flag("strict") {
-            None => quote_spanned!(here=> #private::begin(#start).await;),
+        let (recorded, start, bind) = (&returned.recorded, self.start(options), self.bind());
+        let context = slot();
+        let context = match &bind {
+            Some(_) => quote_spanned!(here=> mut #context),
+            None => quote_spanned!(here=> _),
+        };
+        let begin = match options.flag("strict") {
+            None => quote_spanned!(here=>
+                let ::core::result::Result::Ok(#context) = __reflect_slot.begin(#start).await;
+            ),
             Some(strict) => {
                 let refuse = self.refuse(strict);
                 quote_spanned!(here=>
-                    if let ::core::result::Result::Err(__reflect_error) =
-                        #private::begin_strictly(#start).await
-                    {
-                        return #refuse;
-                    }
+                    let #context = match __reflect_slot.begin_strictly(#start).await {
+                        ::core::result::Result::Ok(__reflect_context) => __reflect_context,
+                        ::core::result::Result::Err(__reflect_error) => return #refuse,
+                    };
                 )
             }
         };
-        let bind = match &self.context {
-            Some(context) if context.used => self.slot_and_bind(&none()),
-            _ => self.check(),
-        };
         let block = self.block_of(body.clone());
         let value = match &returned.future {
-            None => quote!(#block),
+            None => block.to_token_stream(),
             Some(future) => {
                 let declared = &future.declared;
                 quote_spanned!(here=> #private::call(move || -> #declared #block).await)
@@ -142,20 +126,4 @@ impl Traced {
             }
         )
     }
-}
-
-/// Whether a panic that leaves the function ends the process.
-fn aborts(sig: &Signature) -> bool {
-    sig.abi.as_ref().is_some_and(|abi| {
-        let name = abi.name.as_ref().map_or("C".to_owned(), syn::LitStr::value);
-        !(name.to_lowercase().starts_with("rust") || name.ends_with("-unwind"))
-    })
-}
-
-/// The end of the function: a `return`, for users who deny `clippy::implicit_return`.
-pub(crate) fn returning(value: &TokenStream) -> TokenStream {
-    quote_spanned!(Span::mixed_site()=>
-        #[allow(clippy::needless_return)]
-        return #value;
-    )
 }

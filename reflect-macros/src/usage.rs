@@ -1,27 +1,19 @@
-//! Names in a piece of code.
+//! The use of a name in a piece of code.
 
 use proc_macro2::{TokenStream, TokenTree};
 use syn::Ident;
 use syn::ext::IdentExt;
 
-/// Whether the code may use the name: as an identifier, or anywhere in the text of a literal, which
-/// some macro may read.
-pub(crate) fn may_use(code: &TokenStream, name: &Ident) -> bool {
-    look_for(code.clone(), &name.unraw().to_string(), &|text, name| {
-        text.contains(name)
-    })
-}
-
 /// Whether the code uses the name: as an identifier, or as an argument of a format string.
 pub(crate) fn uses(code: &TokenStream, name: &Ident) -> bool {
-    look_for(code.clone(), &name.unraw().to_string(), &formats)
+    mentions(code.clone(), &name.unraw().to_string())
 }
 
-fn look_for(code: TokenStream, name: &str, in_text: &impl Fn(&str, &str) -> bool) -> bool {
+fn mentions(code: TokenStream, name: &str) -> bool {
     code.into_iter().any(|token| match token {
-        TokenTree::Group(group) => look_for(group.stream(), name, in_text),
+        TokenTree::Group(group) => mentions(group.stream(), name),
         TokenTree::Ident(ident) => ident.unraw() == name,
-        TokenTree::Literal(literal) => in_text(&literal.to_string(), name),
+        TokenTree::Literal(literal) => formats(&literal.to_string(), name),
         TokenTree::Punct(_) => false,
     })
 }

@@ -1,4 +1,5 @@
 use std::fmt;
+use std::sync::Arc;
 use std::time::Duration;
 
 use reflect_types::{ErrorBody, ErrorCode, InvalidField, TraceId};
@@ -23,7 +24,7 @@ pub type BoxError = Box<dyn std::error::Error + Send + Sync>;
 ///     }
 /// }
 /// ```
-#[derive(Debug, thiserror::Error)]
+#[derive(Clone, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
     /// A setting is not usable. The text names it and the fix.
@@ -47,7 +48,7 @@ pub enum Error {
         maybe_done: bool,
         /// The error of the HTTP library.
         #[source]
-        source: Option<BoxError>,
+        source: Option<Arc<dyn std::error::Error + Send + Sync>>,
     },
 
     /// The reply is not what the API promises.
@@ -182,46 +183,6 @@ impl Error {
     pub(crate) fn timeout(what: impl Into<String>, after: Duration) -> Self {
         let what = what.into();
         Self::Timeout { what, after }
-    }
-
-    /// The same error for another waiter, without its source.
-    pub(crate) fn duplicate(&self) -> Self {
-        match self {
-            Self::Config(text) => Self::Config(text.clone()),
-            Self::Invalid(field) => Self::Invalid(field.clone()),
-            Self::Api(api) => Self::Api(api.clone()),
-            Self::Transport {
-                message,
-                maybe_done,
-                source: _,
-            } => Self::Transport {
-                message: message.clone(),
-                maybe_done: *maybe_done,
-                source: None,
-            },
-            Self::Decode {
-                status,
-                problem,
-                excerpt,
-            } => Self::Decode {
-                status: *status,
-                problem: problem.clone(),
-                excerpt: excerpt.clone(),
-            },
-            Self::IngestFailed { trace_id, reason } => Self::IngestFailed {
-                trace_id: trace_id.clone(),
-                reason: reason.clone(),
-            },
-            Self::Timeout { what, after } => Self::Timeout {
-                what: what.clone(),
-                after: *after,
-            },
-            Self::WouldDeadlock => Self::WouldDeadlock,
-            Self::NotRecorded(why) => Self::NotRecorded(why.clone()),
-            Self::Disabled => Self::Disabled,
-            Self::Forked => Self::Forked,
-            Self::Worker(problem) => Self::Worker(problem.clone()),
-        }
     }
 
     /// Whether it is certain that the request was not carried out.

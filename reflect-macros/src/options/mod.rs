@@ -16,13 +16,13 @@ use self::keys::{KEYS, Kind, all_keys};
 use self::values::{boolean, check_number, choice, mistake, peel};
 
 /// The options, or their defaults.
-pub(crate) struct Args {
+pub(crate) struct Options {
     pub(crate) client: Option<Expr>,
     pub(crate) task: Option<Expr>,
     /// Calls on the builder of the run, in the order of the options; that of `query` comes first.
     pub(crate) settings: Vec<Setting>,
     pub(crate) inject_context: bool,
-    /// Whether the run may be blocking.
+    /// Whether the run may wait for its memory.
     pub(crate) waits: bool,
     /// Whether callers get the return value whole.
     pub(crate) keeps_result: bool,
@@ -50,9 +50,9 @@ pub(crate) enum Value {
     OnCancel(Ident),
 }
 
-impl Args {
+impl Options {
     pub(crate) fn parse(tokens: TokenStream) -> Self {
-        let mut args = Self {
+        let mut options = Self {
             client: None,
             task: None,
             settings: Vec::new(),
@@ -65,13 +65,13 @@ impl Args {
             seen: Vec::new(),
         };
         let list = |input: ParseStream<'_>| {
-            args.list(input);
+            options.list(input);
             Ok(())
         };
         if let Err(error) = list.parse2(tokens) {
-            args.errors.push(error);
+            options.errors.push(error);
         }
-        args
+        options
     }
 
     /// Whether the flag is set.
@@ -127,7 +127,11 @@ impl Args {
             let what = format!("expected `key = value`; the keys are {}", all_keys());
             return Err(input.error(what));
         }
-        let key = input.call(Ident::parse_any)?;
+        let mut key = input.call(Ident::parse_any)?;
+        // The word of the Python decorator.
+        if key == "blocking" {
+            key = Ident::new("until_learned", key.span());
+        }
         let known = KEYS.into_iter().find(|(name, ..)| key == name);
         let Some((_, kind, example)) = known else {
             skip_value(input);
@@ -159,7 +163,7 @@ impl Args {
     fn bare(&mut self, key: Ident, kind: Kind, example: &str) -> Result<()> {
         match kind {
             Kind::Flag if key == "inject_context" => {}
-            Kind::Flag | Kind::Blocking => {
+            Kind::Flag | Kind::UntilLearned => {
                 let yes = parse_quote!(true);
                 return self.value(key, kind, example, yes);
             }
@@ -212,13 +216,13 @@ impl Args {
             }
             Kind::Query => {
                 // Before the options that change single ones of these.
-                let key = Ident::new("options", key.span());
+                let key = Ident::new("query", key.span());
                 let value = Value::Plain(value);
                 self.settings.insert(0, Setting { key, value });
                 return Ok(());
             }
             Kind::AutoFail => Value::Plain(value),
-            Kind::Blocking => {
+            Kind::UntilLearned => {
                 self.waits = boolean(&value) != Some(false);
                 Value::Plain(value)
             }

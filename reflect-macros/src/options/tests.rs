@@ -2,11 +2,11 @@ use proc_macro2::{Delimiter, Group, TokenStream, TokenTree};
 use quote::quote;
 use syn::Expr;
 
-use super::Args;
+use super::Options;
 use super::keys::KEYS;
 
 fn errors(tokens: TokenStream) -> Vec<String> {
-    let args = Args::parse(tokens);
+    let args = Options::parse(tokens);
     args.errors.iter().map(ToString::to_string).collect()
 }
 
@@ -20,7 +20,7 @@ fn every_key_is_accepted_as_its_example_shows() {
 
 #[test]
 fn a_mistake_hides_neither_the_next_one_nor_valid_options() {
-    let args = Args::parse(quote!(
+    let args = Options::parse(quote!(
         limits = f::<A, B>(1),
         client,
         limit = 5,
@@ -60,8 +60,8 @@ fn fragment(tokens: TokenStream) -> TokenTree {
 fn values_from_a_macro_are_read_like_written_ones() {
     let (no, result) = (fragment(quote!(false)), fragment(quote!("result")));
     let closure = fragment(quote!((|q| q)));
-    let args = Args::parse(quote!(
-        inject_context = #no, returns = #result, task = #closure, blocking = #no
+    let args = Options::parse(quote!(
+        inject_context = #no, returns = #result, task = #closure, until_learned = #no
     ));
     assert!(args.errors.is_empty());
     assert!(!args.inject_context && args.keeps_result && !args.waits);

@@ -134,15 +134,15 @@ impl ClientBuilder {
     ///
     /// fn main() -> reflect_sdk::Result<()> {
     ///     let client = ReflectClient::builder()
-    ///         .control(0.1)
+    ///         .control_share(0.1)
     ///         .http("http://localhost:8000", "rf_live_abc123_secret456")?;
-    ///     let refused = ReflectClient::builder().control(10.0).http("http://localhost:8000", "rf");
+    ///     let refused = ReflectClient::builder().control_share(10.0).http("http://localhost:8000", "rf");
     ///     assert!(refused.unwrap_err().to_string().contains("`control` must be from 0 to 1"));
     ///     Ok(())
     /// }
     /// ```
-    pub fn control(mut self, share: f64) -> Self {
-        self.settings.control = Some(share);
+    pub fn control_share(mut self, share: f64) -> Self {
+        self.settings.control_share = Some(share);
         self
     }
 
@@ -328,7 +328,9 @@ impl ClientBuilder {
 
     fn connect(self, transport: Arc<dyn Transport>, worker: Worker) -> Result<ReflectClient> {
         self.project.validate()?;
-        self.settings.control.map_or(Ok(()), Arm::check_share)?;
+        self.settings
+            .control_share
+            .map_or(Ok(()), Arm::check_share)?;
         let client = ReflectClient::with_core(self.core(transport, worker)?);
         client.handle().outbox().send_left_overs();
         Ok(client)

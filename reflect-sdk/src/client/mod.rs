@@ -29,7 +29,7 @@ pub use self::admin::{Admin, BootstrapProject, bootstrap};
 #[cfg(feature = "macros")]
 pub use self::as_client::{AsClient, Installed, client};
 pub(crate) use self::augment::augmented;
-pub use self::augment::{AugmentedTask, Style};
+pub use self::augment::{AugmentedTask, PromptStyle};
 pub use self::builder::ClientBuilder;
 pub use self::call::{Action, Async, Blocking, Call, CallContext};
 pub use self::create_memory::CreateMemory;
@@ -39,6 +39,7 @@ pub use self::lifetime::FlushGuard;
 
 pub use self::memories::AugmentWithMemories;
 pub use self::query::QueryOptions;
+pub(crate) use self::query::query_setters;
 #[cfg(feature = "macros")]
 pub use self::scope::WithClient;
 pub use self::wait::{CreateTraceAndWait, WaitForTrace};

@@ -57,15 +57,6 @@ impl<M> ReflectClient<M> {
 
     /// Replaces the review of a trace. Its memory is rewritten, and utilities become what they would
     /// be with this review from the start.
-    ///
-    /// ```no_run
-    /// use reflect_sdk::{ReflectClient, Review};
-    ///
-    /// async fn correct(client: &ReflectClient, id: &str) -> reflect_sdk::Result<()> {
-    ///     client.change_review(id, Review::fail("The customer came back")).await?;
-    ///     Ok(())
-    /// }
-    /// ```
     pub fn change_review(
         &self,
         trace: impl Into<TraceId>,

@@ -6,32 +6,11 @@ use super::call::Call;
 impl<M> ReflectClient<M> {
     /// The project's skill: its memories condensed into one guide. `None` before the first one is
     /// written.
-    ///
-    /// ```no_run
-    /// use reflect_sdk::ReflectClient;
-    ///
-    /// async fn show(client: &ReflectClient) -> reflect_sdk::Result<()> {
-    ///     if let Some(skill) = client.get_skill().await? {
-    ///         println!("{}", skill.content);
-    ///     }
-    ///     Ok(())
-    /// }
-    /// ```
     pub fn get_skill(&self) -> Call<GetSkill, M> {
         self.call(GetSkill)
     }
 
     /// Writes a new version of the skill.
-    ///
-    /// ```no_run
-    /// use reflect_sdk::ReflectClient;
-    ///
-    /// async fn write(client: &ReflectClient) -> reflect_sdk::Result<()> {
-    ///     let skill = client.create_skill().n_passed(10).n_failed(5).await?;
-    ///     println!("version {}", skill.version);
-    ///     Ok(())
-    /// }
-    /// ```
     pub fn create_skill(&self) -> Call<CreateSkill, M> {
         self.call(CreateSkill::default())
     }

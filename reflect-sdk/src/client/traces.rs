@@ -25,15 +25,6 @@ impl<M> ReflectClient<M> {
     }
 
     /// One stored trace. An unknown id is an error with [`status`](crate::Error::status) 404.
-    ///
-    /// ```no_run
-    /// use reflect_sdk::ReflectClient;
-    ///
-    /// async fn show(client: &ReflectClient, id: &str) -> reflect_sdk::Result<()> {
-    ///     println!("{}", client.get_trace(id).await?.review_status);
-    ///     Ok(())
-    /// }
-    /// ```
     pub fn get_trace(&self, trace: impl Into<TraceId>) -> Call<GetTrace, M> {
         self.call(GetTrace::new(trace))
     }
@@ -44,16 +35,6 @@ impl<M> ReflectClient<M> {
     }
 
     /// Removes traces. Their memories stay, unless [`and_memories`](Call::and_memories) is set.
-    ///
-    /// ```no_run
-    /// use reflect_sdk::ReflectClient;
-    ///
-    /// async fn delete(client: &ReflectClient, ids: [&str; 2]) -> reflect_sdk::Result<()> {
-    ///     let gone = client.delete_traces(ids).and_memories().await?;
-    ///     println!("{} deleted", gone.deleted);
-    ///     Ok(())
-    /// }
-    /// ```
     pub fn delete_traces(
         &self,
         traces: impl IntoIterator<Item = impl Into<TraceId>>,

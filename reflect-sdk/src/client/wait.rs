@@ -28,16 +28,6 @@ impl<M> ReflectClient<M> {
     ///
     /// The same as [`create_trace`](Self::create_trace) followed by [`wait`](Call::wait), with the
     /// options of both.
-    ///
-    /// ```no_run
-    /// use reflect_sdk::ReflectClient;
-    ///
-    /// async fn learn(client: &ReflectClient) -> reflect_sdk::Result<()> {
-    ///     let trace = client.create_trace_and_wait("Refund order 7", "Done.").pass().await?;
-    ///     println!("learned {:?}", trace.created_memory_id);
-    ///     Ok(())
-    /// }
-    /// ```
     pub fn create_trace_and_wait(
         &self,
         task: impl Into<String>,
@@ -52,17 +42,6 @@ impl<M> ReflectClient<M> {
     /// A trace that is not stored yet is waited for. One whose ingestion failed is
     /// [`Error::IngestFailed`](crate::Error::IngestFailed) with the server's reason. After the
     /// timeout, and at least one check, it is [`Error::Timeout`](crate::Error::Timeout).
-    ///
-    /// ```no_run
-    /// use reflect_sdk::ReflectClient;
-    ///
-    /// async fn learn(client: &ReflectClient) -> reflect_sdk::Result<()> {
-    ///     let receipt = client.create_trace("Refund order 7", "Done.").pass().await?;
-    ///     let trace = client.wait_for_trace(&receipt.trace_id).require_reviewed().await?;
-    ///     println!("learned {:?}", trace.created_memory_id);
-    ///     Ok(())
-    /// }
-    /// ```
     pub fn wait_for_trace(&self, trace: impl Into<TraceId>) -> Call<WaitForTrace, M> {
         self.call(WaitForTrace {
             id: trace.into(),

@@ -16,8 +16,6 @@ const QUIET: Duration = Duration::from_secs(60);
 pub(crate) enum Cause {
     /// Memories could not be retrieved, or not in time.
     Retrieval,
-    /// The value of an option panicked.
-    Option,
     /// A part of a run was over its limit, and cut.
     Shortened,
     /// A run could not be sent.

@@ -23,9 +23,7 @@ pub struct DeliveryStats {
     /// Runs that started without their memories because retrieval failed or took too long.
     pub retrievals_failed: u64,
     /// Stored runs whose memory timed out or could not be made.
-    pub not_learned: u64,
-    /// Options of runs that were left out because their values panicked.
-    pub options_panicked: u64,
+    pub without_memory: u64,
     /// The text of the last warning.
     pub last_problem: Option<String>,
 }
@@ -45,8 +43,7 @@ pub(crate) struct Counters {
     pub(crate) abandoned: Counter,
     pub(crate) discarded: Counter,
     pub(crate) retrievals_failed: Counter,
-    pub(crate) not_learned: Counter,
-    pub(crate) options_panicked: Counter,
+    pub(crate) without_memory: Counter,
 }
 
 #[derive(Debug, Default)]

@@ -47,10 +47,7 @@ impl Delivery {
     }
 
     pub(crate) fn outcome(&self) -> Option<Result<TraceReceipt>> {
-        match self.lock().outcome.as_ref()? {
-            Ok(receipt) => Some(Ok(receipt.clone())),
-            Err(error) => Some(Err(error.duplicate())),
-        }
+        self.lock().outcome.clone()
     }
 
     pub(crate) async fn wait(&self) -> Result<TraceReceipt> {

@@ -185,8 +185,7 @@ impl Outbox {
             abandoned: counters.abandoned.get(),
             discarded: counters.discarded.get(),
             retrievals_failed: counters.retrievals_failed.get(),
-            not_learned: counters.not_learned.get(),
-            options_panicked: counters.options_panicked.get(),
+            without_memory: counters.without_memory.get(),
             last_problem: self.core.notices.last_problem(),
         }
     }
@@ -194,7 +193,7 @@ impl Outbox {
     /// Fails every waiting run, because the I/O thread cannot be started.
     fn fail_all(&self, error: &Error) {
         for QueuedRun { ticket, run } in self.queue.abandon() {
-            run.give_up(error.duplicate());
+            run.give_up(error.clone());
             // Last, so that a waiter finds it counted.
             self.queue.settle(ticket);
         }

@@ -20,7 +20,7 @@ pub(crate) struct PendingRun {
     content: Content,
     delivery: Arc<Delivery>,
     /// The time that a caller waits for the memory.
-    blocking: Option<Duration>,
+    until_learned: Option<Duration>,
     entry: Option<Entry>,
     /// The number of failed attempts.
     failed: u32,
@@ -70,13 +70,13 @@ impl PendingRun {
         core: Arc<Core>,
         trace: CreateTrace,
         delivery: Arc<Delivery>,
-        blocking: Option<Duration>,
+        until_learned: Option<Duration>,
     ) -> Self {
         Self {
             core,
             content: Content::Trace(Box::new(trace)),
             delivery,
-            blocking,
+            until_learned,
             entry: None,
             failed: 0,
             deadline: None,
@@ -89,7 +89,7 @@ impl PendingRun {
             core,
             content: Content::OnDisk,
             delivery: Arc::default(),
-            blocking: None,
+            until_learned: None,
             entry: Some(entry),
             failed: 0,
             deadline: None,
@@ -170,7 +170,7 @@ impl PendingRun {
             (Ok(receipt), _) => {
                 self.clear_disk();
                 self.core.counters.sent.add_one();
-                let limit = self.blocking.filter(|_| trace.review.is_some());
+                let limit = self.until_learned.filter(|_| trace.review.is_some());
                 settle(&self.core, self.delivery, receipt, limit);
                 Progress::Arrived
             }
@@ -254,10 +254,6 @@ impl PendingRun {
                 self.core.notices.warn(Cause::Unreadable, &why);
                 why
             }
-            Err(Missing::Newer(why)) => {
-                self.core.notices.warn(Cause::Unreadable, &why);
-                why
-            }
             Err(Missing::NotNow(why)) => {
                 report_failure(&self.core, &self.delivery, Error::Worker(why), true);
                 return Err(Progress::PutOff);
@@ -314,7 +310,7 @@ fn settle(
     tokio::spawn(async move {
         let trace = wait_for(&core, &receipt.trace_id, true, Polling::eager(limit)).await;
         if let Err(error) = &trace {
-            core.counters.not_learned.add_one();
+            core.counters.without_memory.add_one();
             let what = format!("a run is stored, but its memory is not available: {error}");
             core.notices.warn(Cause::Learning, what);
         }

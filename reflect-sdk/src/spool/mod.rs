@@ -19,7 +19,7 @@ use std::time::SystemTime;
 use reflect_types::CreateTrace;
 
 pub(crate) use self::file::Destination;
-use self::file::{Stored, Unread, bytes_in, ignore_missing};
+use self::file::{Stored, bytes_in, ignore_missing};
 use self::name::{Name, ServerTag, folder_of};
 use self::owner::Owner;
 use crate::error::{Error, Result};
@@ -64,8 +64,6 @@ pub(crate) enum Missing {
     Gone,
     /// It is damaged and was set aside; the text says where.
     Unreadable(String),
-    /// A newer program wrote it, and sends it.
-    Newer(String),
     /// The system refuses to read it for now.
     NotNow(String),
 }
@@ -142,17 +140,11 @@ impl Spool {
         };
         match Stored::from_json(&content) {
             Ok(stored) => Ok(stored.into_trace()),
-            Err(Unread::Garbled(problem)) => {
+            Err(problem) => {
                 let place = self.set_aside(entry);
                 Err(Missing::Unreadable(format!(
                     "the spooled run {run} cannot be read ({problem}); it is in {}",
                     place.display()
-                )))
-            }
-            Err(Unread::Newer(problem)) => {
-                self.leave(entry);
-                Err(Missing::Newer(format!(
-                    "the spooled run {run} is left to a newer program: {problem}"
                 )))
             }
         }
@@ -167,16 +159,6 @@ impl Spool {
         match moved {
             Ok(()) => aside,
             Err(_) => self.folder.clone(),
-        }
-    }
-
-    /// Leaves a run to the next client that can read it.
-    fn leave(&self, entry: &Entry) {
-        self.forget(entry);
-        let unowned = self.folder.join(entry.name.unowned().file());
-        if let Err(error) = fs::rename(&entry.path, unowned) {
-            // It is found after this process.
-            tracing::debug!(target: "reflect", %error, "a spooled run keeps its owner");
         }
     }
 

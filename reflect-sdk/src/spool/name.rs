@@ -72,14 +72,6 @@ impl Name {
         }
     }
 
-    /// The same run without a living owner.
-    pub(super) fn unowned(&self) -> Self {
-        Self {
-            owner: "nobody".to_owned(),
-            ..self.clone()
-        }
-    }
-
     /// The name without an owner, for files that are not sent.
     pub(super) fn plain_file(&self) -> String {
         format!("{:016}-{}.json", self.millis, self.key)

@@ -2,17 +2,16 @@ use std::fmt;
 use std::mem;
 use std::panic::{RefUnwindSafe, UnwindSafe};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use reflect_types::{Arm, Memory, MemoryId, Message, TraceId, Trajectory};
 use tracing::Span;
 
-use super::draw::Draw;
-use super::handle::TraceHandle;
 #[cfg(feature = "tracing")]
-use super::heard_spans::HeardSpans;
+use super::framework_spans::FrameworkSpans;
+use super::handle::TraceHandle;
 use super::output::TraceOutput;
-use crate::client::{Style, augmented, idempotency_key};
+use crate::client::{PromptStyle, augmented, idempotency_key};
 use crate::error::Error;
 use crate::outbox::Delivery;
 
@@ -40,17 +39,23 @@ struct Live {
     arm: Option<Arm>,
     /// Whether another run names this one as its parent.
     has_children: AtomicBool,
-    recorded: Mutex<Vec<Message>>,
-    /// The spans of frameworks that have closed.
-    #[cfg(feature = "tracing")]
-    heard: Mutex<HeardSpans>,
-    conclusion: Mutex<Conclusion>,
+    notes: Mutex<Notes>,
     ended: AtomicBool,
     delivery: Arc<Delivery>,
     span: Span,
 }
 
-/// Shared state is behind locks that are held briefly, run no user code and survive poisoning: a panic
+/// What is noted during a run.
+#[derive(Default)]
+struct Notes {
+    recorded: Vec<Message>,
+    /// The spans of frameworks that have closed.
+    #[cfg(feature = "tracing")]
+    framework_spans: FrameworkSpans,
+    conclusion: Conclusion,
+}
+
+/// Shared state is behind a lock that is held briefly, runs no user code and survives poisoning: a panic
 /// leaves nothing half done.
 impl UnwindSafe for Run {}
 impl RefUnwindSafe for Run {}
@@ -64,10 +69,11 @@ pub(super) struct Conclusion {
 
 impl TraceContext {
     pub(super) fn new(
-        draw: Draw,
+        id: String,
+        arm: Option<Arm>,
         task: String,
         memories: Result<Vec<Memory>, Error>,
-        style: Style,
+        style: PromptStyle,
         parent: Option<TraceContext>,
     ) -> Self {
         let (memories, retrieval_error) = match memories {
@@ -77,7 +83,6 @@ impl TraceContext {
         if let Some(parent) = parent.as_ref().and_then(Self::live) {
             parent.has_children.store(true, Ordering::Relaxed);
         }
-        let Draw { id, arm, .. } = draw;
         let span = tracing::info_span!(
             target: "reflect",
             "reflect.run",
@@ -95,10 +100,7 @@ impl TraceContext {
             retrieval_error,
             arm,
             has_children: AtomicBool::new(false),
-            recorded: Mutex::default(),
-            #[cfg(feature = "tracing")]
-            heard: Mutex::default(),
-            conclusion: Mutex::default(),
+            notes: Mutex::default(),
             ended: AtomicBool::new(false),
             delivery: Arc::default(),
             span,
@@ -159,7 +161,7 @@ impl TraceContext {
     }
 
     /// The side of the comparison with and without memories that the run was drawn for; `None` without a
-    /// [control arm](crate::ClientBuilder::control).
+    /// [control arm](crate::ClientBuilder::control_share).
     pub fn arm(&self) -> Option<&Arm> {
         self.live()?.arm.as_ref()
     }
@@ -169,9 +171,9 @@ impl TraceContext {
     /// The messages are the trajectory of a run that fails or is cancelled before it has an output,
     /// and of one that ends with [`TraceOutput::recorded`](super::TraceOutput::recorded).
     pub fn record(&self, message: Message) {
-        if let Some(live) = self.live() {
-            super::panic_hook::forget_handled();
-            live.recorded().push(message);
+        if !self.is_idle() {
+            super::panics::forget_handled();
+            self.notes(|notes| notes.recorded.push(message));
         }
     }
 
@@ -214,9 +216,15 @@ impl TraceContext {
         self.live().map(|live| &live.span)
     }
 
+    /// `None` for a run of a disabled client.
+    fn notes<T>(&self, work: impl FnOnce(&mut Notes) -> T) -> Option<T> {
+        let notes = self.live()?.notes.lock();
+        Some(work(&mut notes.unwrap_or_else(PoisonError::into_inner)))
+    }
+
     /// The recorded messages; the task as a user message if there are none.
     pub(super) fn take_recorded(&self) -> Trajectory {
-        let recorded = self.live().map(|live| mem::take(&mut *live.recorded()));
+        let recorded = self.notes(|notes| mem::take(&mut notes.recorded));
         let mut messages = recorded.unwrap_or_default();
         if messages.is_empty() {
             messages.push(Message::user(self.task()));
@@ -226,39 +234,36 @@ impl TraceContext {
 
     /// Adds a span of a framework, unless the run has ended.
     #[cfg(feature = "tracing")]
-    pub(super) fn hear(&self, span: reflect_types::spans::Span) {
-        if let Some(live) = self.live() {
-            let mut heard = live.heard();
+    pub(super) fn add_framework_span(&self, span: reflect_types::spans::Span) {
+        self.notes(|notes| {
             if !self.has_ended() {
-                heard.add(span);
+                notes.framework_spans.add(span);
             }
-        }
+        });
     }
 
     /// The spans of frameworks that have closed.
     #[cfg(feature = "tracing")]
-    pub(super) fn take_heard(&self) -> HeardSpans {
-        let heard = self.live().map(|live| mem::take(&mut *live.heard()));
-        heard.unwrap_or_default()
+    pub(super) fn take_framework_spans(&self) -> FrameworkSpans {
+        let spans = self.notes(|notes| mem::take(&mut notes.framework_spans));
+        spans.unwrap_or_default()
     }
 
     /// Whether messages were recorded.
     #[cfg(feature = "tracing")]
     pub(super) fn has_recorded(&self) -> bool {
-        self.live().is_some_and(|live| !live.recorded().is_empty())
+        let any = self.notes(|notes| !notes.recorded.is_empty());
+        any.unwrap_or_default()
     }
 
     /// Changes the conclusion. Does nothing for a disabled client.
     pub(super) fn conclude(&self, change: impl FnOnce(&mut Conclusion)) {
-        if let Some(live) = self.live() {
-            change(&mut live.conclusion());
-        }
+        self.notes(|notes| change(&mut notes.conclusion));
     }
 
     pub(super) fn take_conclusion(&self) -> Conclusion {
-        self.live()
-            .map(|live| mem::take(&mut *live.conclusion()))
-            .unwrap_or_default()
+        let conclusion = self.notes(|notes| mem::take(&mut notes.conclusion));
+        conclusion.unwrap_or_default()
     }
 
     pub(super) fn has_ended(&self) -> bool {
@@ -270,23 +275,6 @@ impl TraceContext {
     pub(super) fn end(&self) -> bool {
         self.live()
             .is_some_and(|live| !live.ended.swap(true, Ordering::AcqRel))
-    }
-}
-
-impl Live {
-    fn conclusion(&self) -> MutexGuard<'_, Conclusion> {
-        self.conclusion
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-    }
-
-    #[cfg(feature = "tracing")]
-    fn heard(&self) -> MutexGuard<'_, HeardSpans> {
-        self.heard.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn recorded(&self) -> MutexGuard<'_, Vec<Message>> {
-        self.recorded.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -6,11 +6,9 @@ use std::time::Duration;
 use reflect_types::{Memory, MemoryId, Message, TraceReceipt};
 
 use super::context::{Conclusion, TraceContext};
-use super::ending::Ending;
 use super::handle::TraceHandle;
-use super::open::{OpenRun, UNSHOWN, wait_if_blocking};
 use super::output::TraceOutput;
-use super::panic_hook::survive;
+use super::run::{Ending, OpenRun, wait_until_learned};
 use crate::error::{Error, Result};
 
 /// A run in progress, submitted when the guard is dropped.
@@ -73,7 +71,7 @@ use crate::error::{Error, Result};
 ///   up to 1 s;
 /// - as the last handle of its client, it waits until pending runs are sent, for up to the
 ///   [`shutdown_timeout`](crate::ClientBuilder::shutdown_timeout);
-/// - if it is [`blocking`](super::TraceBuilder::blocking), it waits for the memory.
+/// - if it is to wait [until the memory exists](super::TraceBuilder::until_learned), it does.
 ///
 /// # The recorded panic
 ///
@@ -97,7 +95,7 @@ pub struct TraceGuard {
     context: TraceContext,
 }
 
-/// The longest wait of a blocking run whose thread unwinds.
+/// The longest wait for a memory while the thread unwinds.
 const UNWINDING_LIMIT: Duration = Duration::from_secs(2);
 
 impl TraceGuard {
@@ -176,7 +174,7 @@ impl TraceGuard {
     /// ```
     pub fn fail_on_err<T, E: Display>(&self, result: Result<T, E>) -> Result<T, E> {
         if let Err(error) = &result {
-            let text = survive(|| error.to_string()).unwrap_or_else(|_| UNSHOWN.to_owned());
+            let text = error.to_string();
             self.context
                 .conclude(|conclusion| conclusion.error = Some(text));
         }
@@ -195,14 +193,18 @@ impl TraceGuard {
         &self.context
     }
 
-    /// Ends the run and waits until it is stored, or, for a blocking run, until its memory exists.
+    /// Ends the run and waits until it is stored, or, if it waits for that, until its memory
+    /// exists.
     ///
     /// The run is queued immediately: it is sent even if the future is dropped.
     pub async fn finish(mut self) -> Result<TraceReceipt> {
-        let blocking = self.open.as_ref().and_then(|open| open.options.blocking);
+        let limit = self
+            .open
+            .as_ref()
+            .and_then(|open| open.options.until_learned);
         let client = self.open.as_ref().map(|open| Arc::clone(&open.client));
         let handle = self.end();
-        match (blocking, client) {
+        match (limit, client) {
             (Some(limit), Some(client)) => handle.wait_within(&client, limit).await,
             _ => handle.wait().await,
         }
@@ -220,7 +222,8 @@ impl TraceGuard {
         self.end().wait_blocking(limit)
     }
 
-    /// Ends the run and queues its trace, without waiting for it, even if the run is blocking.
+    /// Ends the run and queues its trace, without waiting for it, even for its
+    /// memory.
     pub fn submit(mut self) -> TraceHandle {
         self.end()
     }
@@ -261,7 +264,7 @@ impl TraceGuard {
     fn watch_thread(&self) {
         if let Some(open) = &self.open {
             if open.client.core().settings.flush_on_panic {
-                super::rescue::watch_thread(self.context.run_id());
+                super::panics::rescue::watch_thread(self.context.run_id());
             }
         }
     }
@@ -274,11 +277,11 @@ impl TraceGuard {
 impl Drop for TraceGuard {
     fn drop(&mut self) {
         let Some(open) = &self.open else { return };
-        let (client, mut blocking) = (Arc::clone(&open.client), open.options.blocking);
+        let (client, mut limit) = (Arc::clone(&open.client), open.options.until_learned);
         if thread::panicking() {
-            blocking = blocking.map(|limit| limit.min(UNWINDING_LIMIT));
+            limit = limit.map(|limit| limit.min(UNWINDING_LIMIT));
         }
         let handle = self.end();
-        wait_if_blocking(&client, blocking, &handle);
+        wait_until_learned(&client, limit, &handle);
     }
 }

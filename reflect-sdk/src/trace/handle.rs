@@ -51,8 +51,8 @@ impl TraceHandle {
         self.0.trace_id()
     }
 
-    /// Waits until the run has ended and is stored, and, for a
-    /// [blocking](super::TraceBuilder::blocking) run, until its memory exists.
+    /// Waits until the run has ended and is stored, and, if the run waits for that, until its memory
+    /// [exists](super::TraceBuilder::until_learned).
     ///
     /// A run that is not recorded is [`Error::NotRecorded`](crate::Error::NotRecorded). The wait ends
     /// at the latest when the client gives up sending; see

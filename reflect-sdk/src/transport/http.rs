@@ -1,3 +1,4 @@
+use std::sync::Arc;
 use std::time::Duration;
 
 use reflect_http::{
@@ -130,7 +131,7 @@ impl From<reflect_http::Error> for Error {
             other => Self::Transport {
                 message: other.to_string(),
                 maybe_done: other.may_be_done(),
-                source: Some(Box::new(other)),
+                source: Some(Arc::new(other)),
             },
         }
     }
@@ -210,7 +211,7 @@ fn unanswered(no_reply: NoReply) -> Error {
     Error::Transport {
         message: format!("{problem} ({}){}", no_reply.reason(), no_reply.hint()),
         maybe_done: no_reply.may_be_done(),
-        source: Some(Box::new(no_reply)),
+        source: Some(Arc::new(no_reply)),
     }
 }
 

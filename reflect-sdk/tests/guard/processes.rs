@@ -89,13 +89,6 @@ async fn a_run_pending_at_exit_arrives() {
 }
 
 #[tokio::test]
-async fn options_that_panic_while_a_thread_unwinds_do_not_abort_the_process() {
-    let server = server().await;
-    run("has_panicking_options_while_it_unwinds", &server.uri());
-    assert_eq!(arrived(&server).await.len(), 1);
-}
-
-#[tokio::test]
 async fn where_panics_abort_the_run_is_recorded_before_the_end() {
     let server = server().await;
     let output = child("aborts_on_a_panic_with_an_open_guard", &server.uri()).output();

@@ -1,6 +1,6 @@
 //! The run that the current code belongs to.
 
-use std::cell::{Cell, RefCell};
+use std::cell::RefCell;
 use std::future::Future;
 use std::pin::Pin;
 use std::task::{Context, Poll};
@@ -12,16 +12,6 @@ use super::context::TraceContext;
 
 thread_local! {
     static CURRENT: RefCell<Option<TraceContext>> = const { RefCell::new(None) };
-    /// Whether `CURRENT`, or a run around it, may be recorded. A plain flag, because untraced calls
-    /// read it too.
-    static IS_WITHIN: Cell<bool> = const { Cell::new(false) };
-}
-
-/// Whether the calling code belongs to a run that may be recorded.
-#[cfg(feature = "macros")]
-#[inline]
-pub(super) fn is_within_a_run() -> bool {
-    IS_WITHIN.get()
 }
 
 /// The parent of a run that starts here: the current run, skipping those of disabled clients.
@@ -31,15 +21,6 @@ pub(super) fn parent() -> Option<TraceContext> {
         return current.parent().cloned();
     }
     Some(current)
-}
-
-/// The given context, or else that of the run that the calling code is the body of.
-#[inline]
-pub fn context(given: Option<TraceContext>) -> TraceContext {
-    given
-        .or_else(TraceContext::current)
-        // There is none only while the thread ends and its thread-locals are gone.
-        .unwrap_or_else(|| TraceContext::idle(String::new(), None))
 }
 
 impl TraceContext {
@@ -92,9 +73,6 @@ impl Drop for Scope {
 
 /// Returns the old value, so that it is not dropped while the cell is borrowed.
 fn swap(context: Option<TraceContext>) -> Option<TraceContext> {
-    // The parent of an idle run is never idle.
-    let recorded = |context: &TraceContext| !context.is_idle() || context.parent().is_some();
-    IS_WITHIN.set(context.as_ref().is_some_and(recorded));
     CURRENT
         .try_with(|current| current.replace(context))
         .ok()

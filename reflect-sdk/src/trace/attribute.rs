@@ -1,16 +1,49 @@
-//! Values in `#[reflect_trace(…)]` as options of a run.
+//! What the expansion of `#[reflect_trace]` calls.
 
 use std::fmt::Display;
 use std::ops::Deref;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::sync::Arc;
+use std::time::Duration;
 
 use reflect_types::Metadata;
 use serde::Serialize;
 use serde_json::Value;
 
 use super::builder::TraceBuilder;
-use super::panic_hook::survive;
-use super::user_code::value_of;
-use crate::client::ReflectClient;
+use super::context::TraceContext;
+use super::output::{ReturnValue, TraceReturn};
+use super::run::OpenRun;
+use crate::error::{Error, Result};
+
+/// The first parameter of a traced function.
+#[diagnostic::on_unimplemented(
+    message = "the first parameter of a traced function is its context, and `{Self}` is not a `TraceContext`",
+    label = "write `&TraceContext` here, and the function's own parameters after it",
+    note = "to do without the parameter, add `inject_context = false`"
+)]
+pub trait ContextParameter<'a>: Sized {
+    /// The value of the parameter.
+    fn bind(slot: &'a mut TraceContext) -> Self;
+}
+
+impl ContextParameter<'_> for TraceContext {
+    fn bind(slot: &mut TraceContext) -> Self {
+        slot.clone()
+    }
+}
+
+impl<'a> ContextParameter<'a> for &'a TraceContext {
+    fn bind(slot: &'a mut TraceContext) -> Self {
+        slot
+    }
+}
+
+impl<'a> ContextParameter<'a> for &'a mut TraceContext {
+    fn bind(slot: &'a mut TraceContext) -> Self {
+        slot
+    }
+}
 
 /// A value that can be the task of a run.
 #[diagnostic::on_unimplemented(
@@ -33,23 +66,6 @@ impl<T: Display + ?Sized> TaskText for T {
 /// The text of a value.
 pub fn task_text<T: TaskText + ?Sized>(task: &T) -> String {
     task.text()
-}
-
-/// The task of a run; empty if it panics.
-#[cold]
-#[inline(never)]
-pub fn task(client: &Option<ReflectClient>, text: impl FnOnce() -> String) -> String {
-    match client {
-        Some(client) => value_of(client.core(), "task", text),
-        // Nothing is recorded, so nothing is left out.
-        None => survive(text).ok(),
-    }
-    .unwrap_or_default()
-}
-
-/// The value of an option; `None` if it panics.
-pub fn value<T>(run: &TraceBuilder, option: &'static str, value: impl FnOnce() -> T) -> Option<T> {
-    run.value(option, value)
 }
 
 /// A value with a text, such as the name of a model.
@@ -125,16 +141,16 @@ impl<T: ?Sized> Text<'_, T> {
 }
 
 /// Sets the model.
-pub fn model(run: TraceBuilder, name: impl FnOnce() -> Option<String>) -> TraceBuilder {
-    match run.value("model", name).flatten() {
+pub fn model(run: TraceBuilder, name: Option<String>) -> TraceBuilder {
+    match name {
         Some(name) => run.model(name),
         None => run,
     }
 }
 
 /// Sets the reference context.
-pub fn reference_context(run: TraceBuilder, text: impl FnOnce() -> Option<String>) -> TraceBuilder {
-    match run.value("reference_context", text).flatten() {
+pub fn reference_context(run: TraceBuilder, text: Option<String>) -> TraceBuilder {
+    match text {
         Some(text) => run.reference_context(text),
         None => run,
     }
@@ -169,28 +185,18 @@ pub fn pairs<T: Pairs + ?Sized>(value: &T) -> Option<Metadata> {
 }
 
 /// Adds a map, or a list of pairs, to the metadata.
-pub fn metadata(run: TraceBuilder, pairs: impl FnOnce() -> Option<Metadata>) -> TraceBuilder {
-    let pairs = checked(&run, "metadata", pairs).into_iter();
+pub fn metadata(run: TraceBuilder, pairs: Option<Metadata>) -> TraceBuilder {
+    let pairs = checked("metadata", pairs).into_iter();
     pairs.fold(run, |run, (key, value)| run.metadata(key, value))
 }
 
 /// Retrieves only memories whose metadata has all of these pairs.
-pub fn metadata_filter(
-    run: TraceBuilder,
-    pairs: impl FnOnce() -> Option<Metadata>,
-) -> TraceBuilder {
-    let pairs = checked(&run, "metadata_filter", pairs).into_iter();
+pub fn metadata_filter(run: TraceBuilder, pairs: Option<Metadata>) -> TraceBuilder {
+    let pairs = checked("metadata_filter", pairs).into_iter();
     pairs.fold(run, |run, (key, value)| run.metadata_filter(key, value))
 }
 
-fn checked(
-    run: &TraceBuilder,
-    option: &'static str,
-    pairs: impl FnOnce() -> Option<Metadata>,
-) -> Metadata {
-    let Some(pairs) = run.value(option, pairs) else {
-        return Metadata::new();
-    };
+fn checked(option: &'static str, pairs: Option<Metadata>) -> Metadata {
     pairs.unwrap_or_else(|| {
         tracing::warn!(
             target: "reflect",
@@ -209,6 +215,65 @@ fn pair(value: Value) -> Option<(String, Value)> {
         },
         _ => None,
     }
+}
+
+/// Whether the run may be recorded, so that its options are evaluated.
+pub fn is_recorded(run: &TraceBuilder) -> bool {
+    run.is_enabled()
+}
+
+/// Starts the run of a function that is not async.
+pub fn open(run: TraceBuilder) -> OpenRun {
+    run.open_blocking()
+}
+
+/// Starts the run of a function that is not async, or returns the error of the retrieval.
+pub fn open_strictly(run: TraceBuilder) -> Result<OpenRun> {
+    run.strict().open_blocking()
+}
+
+/// A return type for the error of a `strict` run that did not start.
+#[diagnostic::on_unimplemented(
+    message = "`strict` returns an error if the memories cannot be retrieved, and `{Self}` cannot be one",
+    label = "needs a function that returns a `Result<_, E>`, with `E: From<reflect_sdk::Error>`"
+)]
+pub trait Refusal {
+    /// The value to return.
+    fn refuse(error: Error) -> Self;
+}
+
+impl<T, E: From<Error>> Refusal for Result<T, E> {
+    fn refuse(error: Error) -> Self {
+        Err(error.into())
+    }
+}
+
+/// Runs the function and returns its output.
+pub fn run<R: ReturnValue<V>, V, F: FnOnce(TraceContext) -> R>(run: OpenRun, body: F) -> V {
+    run.run(body).into_value()
+}
+
+/// Runs the function and returns its value as it is.
+pub fn run_whole<R: TraceReturn, F: FnOnce(TraceContext) -> R>(run: OpenRun, body: F) -> R {
+    run.run(body)
+}
+
+/// Runs a function that a panic must not leave, such as an `extern "C" fn`. A panic then ends the
+/// process, so the run is sent before.
+pub fn foreign<V>(run: OpenRun, body: impl FnOnce(OpenRun) -> V) -> V {
+    /// A process that is about to end must not be held up for long.
+    const LIMIT: Duration = Duration::from_secs(2);
+
+    let client = Arc::clone(&run.client);
+    catch_unwind(AssertUnwindSafe(|| body(run))).unwrap_or_else(|payload| {
+        client.wait_for_pending(LIMIT);
+        resume_unwind(payload)
+    })
+}
+
+/// A context without a run, for a function that does not compile.
+pub fn unstarted() -> TraceContext {
+    TraceContext::idle(String::new(), None)
 }
 
 #[cfg(test)]

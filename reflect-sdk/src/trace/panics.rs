@@ -1,4 +1,4 @@
-//! The panic that unwinds a thread.
+//! The panic that unwinds a thread, and the runs that it ends.
 //!
 //! A destructor only learns *that* its thread unwinds. A hook, chained before the installed one, notes
 //! the message and the location of the last panic of each thread. Panics are numbered, so that a guard
@@ -9,12 +9,8 @@
 //! something of a run was used on the thread in between.
 
 use std::any::Any;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
-
-#[cfg(feature = "panic-hook")]
-pub(super) use hook::set_listener;
 
 /// The number of panics so far, on all threads.
 static PANICS: AtomicU64 = AtomicU64::new(0);
@@ -88,16 +84,6 @@ impl Mark {
     }
 }
 
-/// Calls user code that an open run must survive. Returns the message of its panic as an error; the
-/// panic is not one of the run.
-pub(super) fn survive<T>(code: impl FnOnce() -> T) -> Result<T, String> {
-    let before = hook::last();
-    catch_unwind(AssertUnwindSafe(code)).map_err(|payload| {
-        hook::set_last(before);
-        message(&*payload)
-    })
-}
-
 /// Forgets the last panic of this thread, unless it is unwinding it.
 pub(super) fn forget_handled() {
     if !thread::panicking() {
@@ -123,10 +109,6 @@ mod hook {
         None
     }
 
-    pub(super) fn last() -> Option<(u64, super::Panic)> {
-        None
-    }
-
     pub(super) fn set_last(_: Option<(u64, super::Panic)>) {}
 }
 
@@ -135,14 +117,13 @@ mod hook {
     use std::cell::RefCell;
     use std::panic::{self, PanicHookInfo};
     use std::sync::atomic::{AtomicBool, Ordering};
-    use std::sync::{Mutex, OnceLock, PoisonError};
+    use std::sync::{Mutex, PoisonError};
     use std::thread;
 
     use super::{PANICS, Panic, message};
 
     /// Whether the hook exists: installed, or called by the one that replaced it.
     static EXISTS: AtomicBool = AtomicBool::new(false);
-    static LISTENER: OnceLock<fn(&Panic)> = OnceLock::new();
 
     /// A part of the hook. A `set_hook` that does not chain the hook drops it, and the next run
     /// installs another: there is one at most, so hooks do not pile up.
@@ -179,11 +160,6 @@ mod hook {
         }));
     }
 
-    /// Sets the function that the hook calls with every panic. Only the first call has an effect.
-    pub(in super::super) fn set_listener(listener: fn(&Panic)) {
-        LISTENER.get_or_init(|| listener);
-    }
-
     pub(super) fn noted_since(number: u64) -> Option<Panic> {
         last().and_then(|(since, panic)| (since > number).then_some(panic))
     }
@@ -209,9 +185,96 @@ mod hook {
             message: message(info.payload()),
             location: info.location().map(ToString::to_string),
         };
-        if let Some(listener) = LISTENER.get() {
-            listener(&panic);
-        }
+        super::rescue::end_affected(&panic);
         set_last(Some((number, panic)));
+    }
+}
+
+/// Open runs that the hook ends, where a panic ends the process: where panics abort, no destructor runs,
+/// and the hook is the last code that can record a run.
+#[cfg(feature = "panic-hook")]
+pub(super) mod rescue {
+    use std::collections::BTreeMap;
+    use std::sync::{Mutex, MutexGuard, PoisonError};
+    use std::thread::{self, ThreadId};
+    use std::time::Duration;
+
+    use super::super::context::TraceContext;
+    use super::Panic;
+    use crate::outbox::registry;
+
+    /// The open runs of clients with `flush_on_panic`, by run ID.
+    static OPEN: Mutex<BTreeMap<String, Rescue>> = Mutex::new(BTreeMap::new());
+
+    struct Rescue {
+        /// The thread that used the run's guard last. `None` for a closure or a future, which is found by
+        /// its scope.
+        thread: Option<ThreadId>,
+        /// Records the run as failed.
+        end: Box<dyn FnOnce(Panic) + Send>,
+    }
+
+    /// Registers an open run.
+    pub(in super::super) fn watch(run_id: &str, end: impl FnOnce(Panic) + Send + 'static) {
+        let rescue = Rescue {
+            thread: None,
+            end: Box::new(end),
+        };
+        lock().insert(run_id.to_owned(), rescue);
+    }
+
+    /// Ties a registered run to this thread: a panic on it ends the run.
+    pub(in super::super) fn watch_thread(run_id: &str) {
+        if let Some(rescue) = lock().get_mut(run_id) {
+            rescue.thread = Some(thread::current().id());
+        }
+    }
+
+    /// Forgets a run that has ended.
+    pub(in super::super) fn unwatch(run_id: &str) {
+        let ended = lock().remove(run_id);
+        // Outside of the lock.
+        drop(ended);
+    }
+
+    /// Ends the runs of the panicking code and flushes their clients.
+    pub(super) fn end_affected(panic: &Panic) {
+        /// A process that is about to end must not be held up for long.
+        const LIMIT: Duration = Duration::from_secs(2);
+
+        for rescue in take_affected() {
+            (rescue.end)(panic.clone());
+        }
+        drop(registry::flush(
+            |settings| settings.flush_on_panic,
+            |_| LIMIT,
+        ));
+    }
+
+    fn take_affected() -> Vec<Rescue> {
+        let mut open = lock();
+        // Checked first: thread-locals may be gone already when a thread is about to end.
+        if open.is_empty() {
+            return Vec::new();
+        }
+        let (here, current) = (thread::current().id(), TraceContext::current());
+        let (affected, others): (BTreeMap<_, _>, _) = std::mem::take(&mut *open)
+            .into_iter()
+            .partition(|(run_id, rescue)| {
+                rescue.thread == Some(here) || is_within(current.as_ref(), run_id)
+            });
+        *open = others;
+        drop(open);
+        affected.into_values().collect()
+    }
+
+    /// Whether the context is that of the run, or of one that started within it.
+    fn is_within(context: Option<&TraceContext>, run_id: &str) -> bool {
+        std::iter::successors(context, |context| context.parent())
+            .any(|context| context.run_id() == run_id)
+    }
+
+    fn lock() -> MutexGuard<'static, BTreeMap<String, Rescue>> {
+        OPEN.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
