@@ -1,6 +1,6 @@
 use reflect_types::Message;
 
-use crate::attempted::Attempted;
+use crate::attempt::Attempted;
 use crate::erased::BoxError;
 use crate::evaluation::Evaluation;
 

@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use crate::evaluation::Evaluation;
 use crate::id::RunId;
-use crate::memory_entry::MemoryEntry;
+use crate::self_reflection::MemoryEntry;
 use crate::trajectory::Trajectory;
 
 /// The outcome of a run.

@@ -5,8 +5,7 @@ use reflect_types::{Message, ToolCall};
 use serde_json::{Map, Value};
 
 use crate::actor::Actor;
-use crate::attempt::Attempt;
-use crate::attempted::{Attempted, texts};
+use crate::attempt::{Attempt, Attempted, texts};
 use crate::chat_model::{Chat, ChatModel, SharedChatModel};
 use crate::erased::BoxError;
 use crate::tool::{DynTool, Tool, ToolSpec};

@@ -3,7 +3,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use reflect_types::Message;
 use serde::{Serialize, Serializer};
 
-use crate::attempted::Attempted;
+use crate::attempt::Attempted;
 use crate::task::Task;
 
 /// The record of one trial: task, steps, answer and times.

@@ -35,20 +35,6 @@ impl<M> Admin<M> {
     }
 
     /// Creates a key. Only the reply holds its text.
-    ///
-    /// ```no_run
-    /// use reflect_sdk::ReflectClient;
-    /// use reflect_sdk::types::Scope;
-    ///
-    /// async fn create(client: &ReflectClient) -> reflect_sdk::Result<String> {
-    ///     let created = client
-    ///         .admin()
-    ///         .create_api_key("nightly evaluation")
-    ///         .scopes([Scope::MemoryRead, Scope::TraceWrite])
-    ///         .await?;
-    ///     Ok(created.api_key)
-    /// }
-    /// ```
     pub fn create_api_key(&self, label: impl Into<String>) -> Call<CreateApiKey, M> {
         self.0.call(CreateApiKey::new(label))
     }
@@ -65,16 +51,6 @@ impl<M> Admin<M> {
 
     /// The pass rates of the project, and whether memories help: the runs with memories compared with those
     /// of the [control arm](crate::ClientBuilder::control_share).
-    ///
-    /// ```no_run
-    /// use reflect_sdk::ReflectClient;
-    ///
-    /// async fn show(client: &ReflectClient) -> reflect_sdk::Result<()> {
-    ///     let report = client.admin().report().since("2026-11-01T00:00:00Z").by("model").await?;
-    ///     println!("{}: {:?}", report.people.conclusion, report.people.difference);
-    ///     Ok(())
-    /// }
-    /// ```
     pub fn report(&self) -> Call<GetReport, M> {
         self.0.call(GetReport::default())
     }

@@ -174,16 +174,6 @@ impl ClientBuilder {
     /// returns. The next client with the same folder, project and server sends what a process leaves
     /// behind. Several processes may share the folder. Runs that Reflect permanently refuses are moved to
     /// its folder `rejected`, with the reason.
-    ///
-    /// ```no_run
-    /// use reflect_sdk::ReflectClient;
-    ///
-    /// fn main() -> reflect_sdk::Result<()> {
-    ///     let client = ReflectClient::builder().spool("/var/lib/my-agent/reflect").env()?;
-    ///     println!("{:?}", client.stats());
-    ///     Ok(())
-    /// }
-    /// ```
     pub fn spool(mut self, folder: impl Into<PathBuf>) -> Self {
         self.spool.directory = Some(folder.into());
         self

@@ -80,7 +80,7 @@ pub struct FlushGuard(ReflectClient);
 impl Drop for FlushGuard {
     fn drop(&mut self) {
         let limit = self.0.core().settings.shutdown_timeout;
-        self.0.handle().wait_for_pending(limit);
+        self.0.handle().outbox().wait_blocking(limit);
     }
 }
 

@@ -198,7 +198,7 @@ fn what_cannot_be_read_is_set_aside() {
     let folder = Folder::new();
     let spool = folder.open(None);
     let cut_short = spool.keep(&trace("key-1")).unwrap();
-    fs::write(&cut_short.path, "{\"idempotency_key\": 1, \"trace\"").unwrap();
+    fs::write(&cut_short.path, "{\"idempotency_key\": \"k\", \"trace\"").unwrap();
     let Missing::Unreadable(said) = spool.load(&cut_short).unwrap_err() else {
         panic!("it is there")
     };

@@ -266,7 +266,7 @@ pub fn foreign<V>(run: OpenRun, body: impl FnOnce(OpenRun) -> V) -> V {
 
     let client = Arc::clone(&run.client);
     catch_unwind(AssertUnwindSafe(|| body(run))).unwrap_or_else(|payload| {
-        client.wait_for_pending(LIMIT);
+        client.outbox().wait_blocking(LIMIT);
         resume_unwind(payload)
     })
 }

@@ -1,9 +1,10 @@
 use std::fmt::Display;
+use std::ops::Deref;
 use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
-use reflect_types::{Memory, MemoryId, Message, TraceReceipt};
+use reflect_types::{Message, TraceReceipt};
 
 use super::context::{Conclusion, TraceContext};
 use super::handle::TraceHandle;
@@ -108,32 +109,6 @@ impl TraceGuard {
         guard
     }
 
-    /// The task, without the memories.
-    pub fn task(&self) -> &str {
-        self.context.task()
-    }
-
-    /// The task with the retrieved memories appended, ready for a prompt; the task alone if there are
-    /// none.
-    pub fn augmented_task(&self) -> &str {
-        self.context.augmented_task()
-    }
-
-    /// The retrieved memories, best first.
-    pub fn memories(&self) -> &[Memory] {
-        self.context.memories()
-    }
-
-    /// The IDs of the retrieved memories, best first.
-    pub fn memory_ids(&self) -> Vec<MemoryId> {
-        self.context.memory_ids()
-    }
-
-    /// The error of a failed or late retrieval, which leaves the run without memories.
-    pub fn retrieval_error(&self) -> Option<&Error> {
-        self.context.retrieval_error()
-    }
-
     /// Appends a message to the trajectory; see [`TraceContext::record`].
     pub fn record(&self, message: Message) {
         self.context.record(message);
@@ -180,11 +155,6 @@ impl TraceGuard {
         }
         self.renew();
         result
-    }
-
-    /// A handle to the delivery of the run, which outlives the guard.
-    pub fn handle(&self) -> TraceHandle {
-        self.context.handle()
     }
 
     /// The context of the run. A guard enters no scope by itself: use
@@ -272,6 +242,15 @@ impl TraceGuard {
     #[cfg(not(feature = "panic-hook"))]
     #[expect(clippy::unused_self, reason = "it is like the other")]
     fn watch_thread(&self) {}
+}
+
+/// The task, the memories and the handle of the run are those of its context.
+impl Deref for TraceGuard {
+    type Target = TraceContext;
+
+    fn deref(&self) -> &TraceContext {
+        &self.context
+    }
 }
 
 impl Drop for TraceGuard {

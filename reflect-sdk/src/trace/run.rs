@@ -62,7 +62,11 @@ impl OpenRun {
 
     /// Ends the run with the value that its body returned.
     pub(super) fn end_with(self, value: &mut impl TraceReturn) -> TraceHandle {
-        let handle = self.end(value.record().into());
+        let handle = if self.context.is_idle() {
+            self.context.handle()
+        } else {
+            self.end(value.record().into())
+        };
         value.attach(&handle);
         handle
     }
@@ -78,13 +82,6 @@ impl OpenRun {
 
     /// Runs the closure as this run.
     pub(super) fn run<R: TraceReturn>(self, body: impl FnOnce(TraceContext) -> R) -> R {
-        if self.context.is_idle() {
-            let scope = self.context.enter();
-            let mut value = body(self.context.clone());
-            drop(scope);
-            value.attach(TraceHandle::disabled());
-            return value;
-        }
         let context = self.context.clone();
         let scope = context.enter();
         let ended = catch_unwind(AssertUnwindSafe(|| body(context.clone())));
@@ -138,7 +135,7 @@ fn end(client: &Handle, context: &TraceContext, options: Options, ending: Ending
     match ending.into_trace(context, options) {
         Ok(trace) => {
             let run = PendingRun::new(Arc::clone(core), trace, Arc::clone(delivery), limit);
-            client.submit(run);
+            client.outbox().submit(run);
         }
         Err(reason) => {
             tracing::debug!(target: "reflect", run_id = context.run_id(), "{reason}");

@@ -98,6 +98,9 @@ impl TraceBuilder {
     }
 
     pub(super) async fn open(self) -> Result<OpenRun, Infallible> {
+        if !self.is_enabled() {
+            return Ok(self.idle());
+        }
         let id = idempotency_key();
         let retrieved = self.retrieve(&id).await;
         Ok(self.fail_open(id, retrieved))
@@ -210,9 +213,6 @@ impl IntoFuture for TraceBuilder {
 
     fn into_future(self) -> Self::IntoFuture {
         Box::pin(async move {
-            if !self.is_enabled() {
-                return TraceGuard::new(self.idle());
-            }
             let Ok(open) = self.open().await;
             TraceGuard::new(open)
         })
@@ -265,6 +265,9 @@ impl StrictTrace {
     }
 
     pub(super) async fn open(self) -> Result<OpenRun> {
+        if !self.0.is_enabled() {
+            return Ok(self.0.idle());
+        }
         let id = idempotency_key();
         let retrieved = self.0.retrieve(&id).await?;
         Ok(self.0.start(id, Ok(retrieved)))
@@ -276,11 +279,6 @@ impl IntoFuture for StrictTrace {
     type IntoFuture = Pin<Box<dyn Future<Output = Result<TraceGuard>> + Send>>;
 
     fn into_future(self) -> Self::IntoFuture {
-        Box::pin(async move {
-            if !self.0.is_enabled() {
-                return Ok(TraceGuard::new(self.0.idle()));
-            }
-            self.open().await.map(TraceGuard::new)
-        })
+        Box::pin(async move { self.open().await.map(TraceGuard::new) })
     }
 }
