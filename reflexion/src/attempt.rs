@@ -1,7 +1,7 @@
 use reflect_types::{Content, Memory, Message, Role};
 use serde_json::Value;
 
-use crate::id::RunId;
+use crate::hooks::RunId;
 use crate::self_reflection::MemoryEntry;
 use crate::trajectory::Trajectory;
 

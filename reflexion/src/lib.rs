@@ -11,15 +11,12 @@ mod attempt;
 #[cfg(feature = "memory")]
 mod bank;
 mod builder;
-mod chat_model;
 mod clock;
 mod config;
 mod erased;
 mod error;
 mod evaluation;
 mod hooks;
-mod id;
-mod into_result;
 #[cfg(feature = "judge")]
 mod judge;
 mod llm;
@@ -29,8 +26,6 @@ mod recording;
 mod reflexion;
 mod runner;
 mod self_reflection;
-mod task;
-mod tool;
 mod tool_loop;
 mod trajectory;
 mod verdict;
@@ -47,21 +42,18 @@ pub use crate::attempt::{Attempt, Attempted};
 #[cfg(feature = "memory")]
 pub use crate::bank::{Persist, TracedOutcome};
 pub use crate::builder::ReflexionBuilder;
-pub use crate::chat_model::{Chat, ChatModel, SharedChatModel};
 pub use crate::config::{DEFAULT_MAX_TRIALS, DEFAULT_MEMORY_SIZE, OnReflectionError, TrialContext};
-pub use crate::erased::BoxError;
+pub use crate::erased::{BoxError, IntoResult};
 pub use crate::error::{ConfigError, HookPoint, ReflexionError, Stage};
 pub use crate::evaluation::{Evaluation, Evaluator, SharedEvaluator};
-pub use crate::hooks::{Event, EventKind, HookResult, Hooks};
-pub use crate::id::{RunId, TrialId};
-pub use crate::into_result::IntoResult;
+pub use crate::hooks::{Event, EventKind, HookResult, Hooks, RunId, TrialId};
 pub use crate::llm::{Llm, LlmEvaluator, LlmReflection, SharedLlm};
 pub use crate::outcome::{Outcome, PersistError, Status, Trial};
 pub use crate::reflexion::{Reflexion, Run};
 pub use crate::self_reflection::{
     FailedTrial, FeedbackReflection, MemoryEntry, SelfReflection, SharedSelfReflection,
 };
-pub use crate::task::Task;
-pub use crate::tool::{Tool, ToolFn, ToolSpec, tool_fn};
-pub use crate::tool_loop::ToolLoop;
-pub use crate::trajectory::Trajectory;
+pub use crate::tool_loop::{
+    Chat, ChatModel, SharedChatModel, Tool, ToolFn, ToolLoop, ToolSpec, tool_fn,
+};
+pub use crate::trajectory::{Task, Trajectory};

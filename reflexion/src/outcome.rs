@@ -5,7 +5,7 @@ use reflect_types::{Memory, TraceId};
 use serde::Serialize;
 
 use crate::evaluation::Evaluation;
-use crate::id::RunId;
+use crate::hooks::RunId;
 use crate::self_reflection::MemoryEntry;
 use crate::trajectory::Trajectory;
 

@@ -14,7 +14,7 @@ use crate::llm::{Llm, LlmEvaluator, LlmReflection, SharedLlm};
 use crate::outcome::Outcome;
 use crate::runner::Runner;
 use crate::self_reflection::{MemoryEntry, SharedSelfReflection};
-use crate::task::Task;
+use crate::trajectory::Task;
 
 /// The Reflexion loop: attempts a task, evaluates the result, and tries again with what the
 /// failures taught.

@@ -7,13 +7,11 @@ use crate::config::{Config, OnReflectionError, TrialContext};
 use crate::erased::BoxError;
 use crate::error::{ReflexionError, Stage};
 use crate::evaluation::{Evaluation, Evaluator as _};
-use crate::hooks::{Event, EventKind, HookCall};
-use crate::id::{RunId, TrialId};
+use crate::hooks::{Event, EventKind, HookCall, RunId, TrialId};
 use crate::outcome::{Outcome, Status, Trial};
 use crate::recording::{Recording, RunResult};
 use crate::self_reflection::{FailedTrial, MemoryEntry, SelfReflection as _};
-use crate::task::Task;
-use crate::trajectory::Trajectory;
+use crate::trajectory::{Task, Trajectory};
 use crate::{Actor as _, prompt, verdict};
 
 /// The state of one run.

@@ -89,7 +89,7 @@ fn stated(text: &str) -> Option<bool> {
 fn reason(text: &str) -> &str {
     let verdict = words(text).find(|word| !is_one_of(word, &LEAD));
     let rest = verdict.and_then(|word| text.split_once(word));
-    let separates = |c: char| c.is_whitespace() || "*_:=.,;!?-–—/|>#".contains(c);
+    let separates = |c: char| c.is_whitespace() || "*_:=.,;!?-–—/|>#]".contains(c);
     rest.map_or("", |(_, rest)| {
         rest.trim_start_matches(separates).trim_end()
     })

@@ -12,7 +12,7 @@ use syn::ext::IdentExt;
 use syn::parse::{ParseStream, Parser};
 use syn::{Error, Expr, Ident, Path, Result, Token, parse_quote};
 
-use self::keys::{KEYS, Kind, all_keys};
+use self::keys::{Kind, all_keys, keys};
 use self::values::{boolean, check_number, choice, mistake, peel};
 
 /// The options, or their defaults.
@@ -132,7 +132,7 @@ impl Options {
         if key == "blocking" {
             key = Ident::new("until_learned", key.span());
         }
-        let known = KEYS.into_iter().find(|(name, ..)| key == name);
+        let known = keys().find(|(name, ..)| key == name);
         let Some((_, kind, example)) = known else {
             skip_value(input);
             let what = format!("unknown key `{key}`; the keys are {}", all_keys());

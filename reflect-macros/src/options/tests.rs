@@ -3,7 +3,7 @@ use quote::quote;
 use syn::Expr;
 
 use super::Options;
-use super::keys::KEYS;
+use super::keys::keys;
 
 fn errors(tokens: TokenStream) -> Vec<String> {
     let args = Options::parse(tokens);
@@ -12,7 +12,7 @@ fn errors(tokens: TokenStream) -> Vec<String> {
 
 #[test]
 fn every_key_is_accepted_as_its_example_shows() {
-    for (name, _, example) in KEYS {
+    for (name, _, example) in keys() {
         let tokens: TokenStream = example.parse().unwrap();
         assert_eq!(errors(tokens), [""; 0], "{name}");
     }

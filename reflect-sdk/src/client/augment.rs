@@ -64,16 +64,6 @@ impl AugmentedTask {
         }
     }
 
-    /// The task alone, for a run of the control arm.
-    pub(super) fn control(task: String, style: PromptStyle) -> Self {
-        Self::styled(task, Vec::new(), style).in_arm(Some(Arm::Control))
-    }
-
-    pub(super) fn in_arm(mut self, arm: Option<Arm>) -> Self {
-        self.arm = arm;
-        self
-    }
-
     /// The memories alone, which can close none of their tags, for a prompt with words of its own around them; empty if there
     /// are none.
     pub fn memory_blocks(&self) -> String {

@@ -186,11 +186,13 @@ impl Action for AugmentWithMemories {
         let share = core.control_share(self.control_share).await;
         let arm = Arm::draw(&idempotency_key(), share);
         let task = self.query.task.clone();
-        if arm == Some(Arm::Control) {
-            return Ok(AugmentedTask::control(task, self.style));
-        }
-        let memories = core.call(self.query).await?;
-        Ok(AugmentedTask::styled(task, memories, self.style).in_arm(arm))
+        let memories = match arm {
+            Some(Arm::Control) => Vec::new(),
+            _ => core.call(self.query).await?,
+        };
+        let mut augmented = AugmentedTask::styled(task, memories, self.style);
+        augmented.arm = arm;
+        Ok(augmented)
     }
 }
 

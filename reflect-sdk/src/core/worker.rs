@@ -77,15 +77,19 @@ impl Worker {
         THIS_WORKER.get() == self.id
     }
 
-    /// Runs the future on the thread and waits for it, at most for `limit`.
+    /// Runs the future, which keeps the limit, on the thread and waits for it; a thread that is starved is
+    /// not waited for much longer.
     pub(crate) fn wait<T: Send + 'static>(
         &self,
         future: impl Future<Output = Result<T>> + Send + 'static,
         limit: Duration,
     ) -> Result<T> {
+        const GRACE: Duration = Duration::from_secs(1);
+
         if self.is_this_thread() {
             return Err(Error::WouldDeadlock);
         }
+        let limit = limit.saturating_add(GRACE);
         let task = self.spawn(future)?;
         block_on(task, limit).unwrap_or_else(|| Err(Error::timeout("the call", limit)))?
     }

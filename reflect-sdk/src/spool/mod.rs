@@ -20,7 +20,7 @@ use reflect_types::CreateTrace;
 
 pub(crate) use self::file::Destination;
 use self::file::{Stored, bytes_in, ignore_missing};
-use self::name::{Name, ServerTag, folder_of};
+use self::name::{Name, folder_of, tag_of};
 use self::owner::Owner;
 use crate::error::{Error, Result};
 
@@ -120,8 +120,8 @@ impl Spool {
         Ok(Entry { path, name, bytes })
     }
 
-    fn server(&self) -> Option<ServerTag> {
-        self.to.server.as_deref().map(ServerTag::of)
+    fn server(&self) -> Option<String> {
+        self.to.server.as_deref().map(tag_of)
     }
 
     /// Reads a run. A damaged file is set aside.

@@ -103,7 +103,7 @@ impl TraceBuilder {
 
     /// Whether a run that ends with an error or a panic is recorded, as failed; `true` by default.
     pub fn auto_fail(mut self, auto_fail: bool) -> Self {
-        self.options.auto_fail = auto_fail;
+        self.options.ignores_failures = !auto_fail;
         self
     }
 
@@ -140,29 +140,16 @@ impl TraceBuilder {
 }
 
 /// The options of a run that do not concern its memories.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Options {
     pub(super) until_learned: Option<Duration>,
-    pub(super) auto_fail: bool,
+    /// Whether errors and panics are not recorded.
+    pub(super) ignores_failures: bool,
     pub(super) on_cancel: OnCancel,
     pub(super) reference_context: Option<String>,
     pub(super) alpha: Option<f64>,
     pub(super) model: Option<String>,
     pub(super) metadata: Metadata,
-}
-
-impl Default for Options {
-    fn default() -> Self {
-        Self {
-            until_learned: None,
-            auto_fail: true,
-            on_cancel: OnCancel::default(),
-            reference_context: None,
-            alpha: None,
-            model: None,
-            metadata: Metadata::new(),
-        }
-    }
 }
 
 /// How to record a run whose future is dropped before it completes.

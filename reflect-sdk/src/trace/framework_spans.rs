@@ -147,30 +147,20 @@ impl OpenSpan {
     }
 }
 
+macro_rules! visit {
+    ($($method:ident: $type:ty),*) => {$(
+        fn $method(&mut self, field: &Field, value: $type) {
+            self.put(field, value);
+        }
+    )*};
+}
+
 impl Visit for OpenSpan {
     fn record_debug(&mut self, field: &Field, value: &dyn fmt::Debug) {
         self.put(field, format!("{value:?}"));
     }
 
-    fn record_str(&mut self, field: &Field, value: &str) {
-        self.put(field, value);
-    }
-
-    fn record_i64(&mut self, field: &Field, value: i64) {
-        self.put(field, value);
-    }
-
-    fn record_u64(&mut self, field: &Field, value: u64) {
-        self.put(field, value);
-    }
-
-    fn record_f64(&mut self, field: &Field, value: f64) {
-        self.put(field, value);
-    }
-
-    fn record_bool(&mut self, field: &Field, value: bool) {
-        self.put(field, value);
-    }
+    visit!(record_str: &str, record_i64: i64, record_u64: u64, record_f64: f64, record_bool: bool);
 }
 
 /// Whether a run has a trajectory of its own. A returned text alone is an answer.

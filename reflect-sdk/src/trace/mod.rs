@@ -19,7 +19,6 @@ mod handle;
 mod output;
 mod panics;
 mod run;
-mod scope;
 mod start;
 
 #[cfg(feature = "macros")]
@@ -29,7 +28,7 @@ pub use self::attribute::{
     run, run_whole, task_text, text, unstarted,
 };
 pub use self::builder::{LearningLimit, OnCancel, TraceBuilder};
-pub use self::context::TraceContext;
+pub use self::context::{InScope, TraceContext};
 #[cfg(feature = "tracing")]
 pub use self::framework_spans::ReflectLayer;
 #[cfg(feature = "macros")]
@@ -41,5 +40,4 @@ pub use self::output::ReturnValue;
 pub use self::output::{TraceOutput, TraceRecord, TraceResult, TraceReturn};
 #[cfg(feature = "macros")]
 pub use self::run::OpenRun;
-pub use self::scope::InScope;
 pub use self::start::StrictTrace;

@@ -236,7 +236,7 @@ impl Ending {
     ) -> Result<CreateTrace, &'static str> {
         let output = match self {
             Self::Output(output) => output,
-            Self::Failed { .. } if !options.auto_fail => {
+            Self::Failed { .. } if options.ignores_failures => {
                 return Err("it failed, and `auto_fail` is off");
             }
             Self::Failed { cause, output } => failed(cause, output.unwrap_or_default()),

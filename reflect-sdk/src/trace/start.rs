@@ -5,18 +5,16 @@ use std::fmt::Display;
 use std::future::{Future, IntoFuture};
 use std::pin::Pin;
 use std::sync::Arc;
-use std::time::Duration;
 
 use reflect_types::{Arm, Memory, QueryMemories, Validate, neutral};
 use tokio::time::timeout;
 
 use super::builder::TraceBuilder;
-use super::context::TraceContext;
+use super::context::{TraceContext, parent};
 use super::future::traced;
 use super::guard::TraceGuard;
 use super::output::TraceReturn;
 use super::run::OpenRun;
-use super::scope::parent;
 use crate::client::idempotency_key;
 use crate::core::{Cause, Core};
 use crate::error::{Error, Result};
@@ -154,10 +152,7 @@ impl TraceBuilder {
     }
 
     fn retrieve_blocking(&self, id: &str) -> Result<Retrieved> {
-        /// The I/O thread keeps the time limit; this covers for one that is starved.
-        const GRACE: Duration = Duration::from_secs(1);
-
-        let limit = self.retrieval_timeout.saturating_add(GRACE);
+        let limit = self.retrieval_timeout;
         match self.retrieval(id)? {
             Some(retrieval) => self.client.core().worker().wait(retrieval, limit),
             None => Ok((None, Vec::new())),

@@ -41,34 +41,30 @@ impl Analysis {
             ..Self::default()
         }
     }
+}
 
+macro_rules! lists {
+    ($($(#[$doc:meta])* $list:ident),+ $(,)?) => {
+        impl Analysis {$(
+            $(#[$doc])*
+            #[must_use]
+            pub fn $list<T: Into<String>>(mut self, items: impl IntoIterator<Item = T>) -> Self {
+                self.$list = items.into_iter().map(Into::into).collect();
+                self
+            }
+        )+}
+    };
+}
+
+lists! {
     /// Sets the observations.
-    #[must_use]
-    pub fn key_findings<T: Into<String>>(mut self, items: impl IntoIterator<Item = T>) -> Self {
-        self.key_findings = items.into_iter().map(Into::into).collect();
-        self
-    }
-
+    key_findings,
     /// Sets the causes.
-    #[must_use]
-    pub fn root_causes<T: Into<String>>(mut self, items: impl IntoIterator<Item = T>) -> Self {
-        self.root_causes = items.into_iter().map(Into::into).collect();
-        self
-    }
-
+    root_causes,
     /// Sets the lessons.
-    #[must_use]
-    pub fn insights<T: Into<String>>(mut self, items: impl IntoIterator<Item = T>) -> Self {
-        self.insights = items.into_iter().map(Into::into).collect();
-        self
-    }
-
+    insights,
     /// Sets the next steps.
-    #[must_use]
-    pub fn suggestions<T: Into<String>>(mut self, items: impl IntoIterator<Item = T>) -> Self {
-        self.suggestions = items.into_iter().map(Into::into).collect();
-        self
-    }
+    suggestions,
 }
 
 /// A string becomes a list of one, and `null` an empty list, because models often return these.
