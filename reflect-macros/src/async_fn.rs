@@ -8,7 +8,6 @@ use proc_macro2::{Span, TokenStream};
 use quote::{ToTokens, quote_spanned};
 use syn::Attribute;
 
-use crate::context::slot;
 use crate::options::Options;
 use crate::return_type::Returned;
 use crate::task::Task;
@@ -82,9 +81,9 @@ impl Traced {
             ..
         } = self;
         let (recorded, start, bind) = (&returned.recorded, self.start(options), self.bind());
-        let context = slot();
+        let context = self.slot();
         let context = match &bind {
-            Some(_) => quote_spanned!(here=> mut #context),
+            Some(_) => quote_spanned!(context.span()=> mut #context),
             None => quote_spanned!(here=> _),
         };
         let begin = match options.flag("strict") {

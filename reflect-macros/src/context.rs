@@ -147,18 +147,19 @@ impl ContextParameter {
     }
 }
 
-/// The variable that holds the context.
-pub(crate) fn slot() -> Ident {
-    Ident::new("__reflect_context", Span::mixed_site())
-}
-
 impl Traced {
-    /// Binds the parameter to the context in [`slot`]. The borrow has the span of the parameter's type,
-    /// where the compiler reports a context that is borrowed for too long.
+    /// The variable that holds the context. It has the span of the parameter's type, where the compiler
+    /// reports a context that is borrowed for too long.
+    pub(crate) fn slot(&self) -> Ident {
+        let ty = self.context.as_ref().map(|context| &context.ty);
+        let span = ty.map_or_else(Span::mixed_site, |ty| self.private.at(ty).1);
+        Ident::new("__reflect_context", span)
+    }
+
+    /// Binds the parameter to that variable.
     pub(crate) fn bind(&self) -> Option<TokenStream> {
-        let (context, slot) = (self.context.as_ref()?, slot());
-        let (_, there) = self.private.at(&context.ty);
-        self.bind_to(&quote_spanned!(there=> &mut #slot))
+        let slot = self.slot();
+        self.bind_to(&quote_spanned!(slot.span()=> &mut #slot))
     }
 
     pub(crate) fn bind_to(&self, slot: &TokenStream) -> Option<TokenStream> {

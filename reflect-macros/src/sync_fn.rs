@@ -4,7 +4,6 @@ use proc_macro2::{Span, TokenStream};
 use quote::{quote, quote_spanned};
 use syn::Signature;
 
-use crate::context::slot;
 use crate::options::Options;
 use crate::return_type::Returned;
 use crate::task::Task;
@@ -37,9 +36,12 @@ impl Traced {
                 )
             }
         };
-        let (context, bind, value) = (slot(), self.bind(), self.block_of(body.clone()));
+        let (context, bind, value) = (self.slot(), self.bind(), self.block_of(body.clone()));
         let (parameter, value) = match &bind {
-            Some(_) => (quote!(mut #context), quote!(#value)),
+            Some(_) => (
+                quote_spanned!(context.span()=> mut #context),
+                quote!(#value),
+            ),
             // The body itself, for the span of a wrong last expression.
             None => (quote_spanned!(here=> _), body.clone()),
         };

@@ -92,7 +92,7 @@ fn an_augmented_task_passes_its_arm_on(world: &World) {
 }
 
 fn the_attribute_sets_the_share(world: &World) {
-    #[reflect_trace(client = client, task = "Refund order 7", control = 1.0)]
+    #[reflect_trace(client = client, task = "Refund order 7", control_share = 1.0)]
     fn refund(ctx: &TraceContext, client: &reflect_sdk::BlockingClient) -> TraceResult {
         TraceResult::new(String::new(), ctx.augmented_task())
     }

@@ -89,10 +89,13 @@ impl<T> Gate<T> {
             if let Some(probe) = self.behind.pop_front() {
                 passed.push(probe.item);
             }
+            self.probe = None;
             for behind in &mut self.behind {
                 behind.suspect = false;
             }
-            self.pause(now, policy);
+            if !self.behind.is_empty() {
+                self.pause(now, policy);
+            }
         }
         self.rest();
         passed

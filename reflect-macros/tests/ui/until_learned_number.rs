@@ -1,12 +1,12 @@
 use reflect_sdk::{ReflectClient, TraceContext, reflect_trace};
 
-#[reflect_trace(blocking = 5)]
+#[reflect_trace(until_learned = 5)]
 fn answer(ctx: &TraceContext, question: &str) -> String {
     ctx.task().to_owned()
 }
 
 fn guard(client: &ReflectClient) {
-    let _run = client.trace("task").blocking(5).start_blocking();
+    let _run = client.trace("task").until_learned(5).start_blocking();
 }
 
 fn main() {
