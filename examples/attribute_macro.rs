@@ -16,7 +16,7 @@ fn shout(ctx: &TraceContext, question: &str) -> String {
 }
 
 /// Async, and a `TraceResult`: the whole run with its verdict; the caller gets the `String`.
-#[reflect_trace(task = format!("Refund order {order}"), limit = 1, blocking = true)]
+#[reflect_trace(task = format!("Refund order {order}"), limit = 1, until_learned = true)]
 async fn refund(ctx: &TraceContext, order: u32, days_old: u32) -> TraceResult {
     // The stand-in for a model: it does what the memory in its prompt says.
     let reply = if ctx.augmented_task().contains("30 days") && days_old > 30 {

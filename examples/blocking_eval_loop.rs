@@ -2,7 +2,7 @@
 //!
 //!     cargo run --example blocking_eval_loop
 //!
-//! `.blocking(true)` makes the end of a run wait for its memory, so that the very next run has it.
+//! `.until_learned(true)` makes the end of a run wait for its memory, so that the very next run has it.
 //! It runs offline, on one file in a temporary folder, with an agent that follows its prompt.
 
 use reflect_sdk::{BoxError, ReflectClient, TraceOutput};
@@ -19,7 +19,7 @@ fn main() -> Result<(), BoxError> {
         let task = format!("Quote {amount} licences");
         without += u32::from(check(amount, agent(amount, &task)).is_ok());
 
-        let run = client.trace(task).limit(5).blocking(true).start_blocking();
+        let run = client.trace(task).limit(5).until_learned(true).start_blocking();
         let quote = agent(amount, run.augmented_task());
         let checked = check(amount, quote);
         let (task, seen) = (run.task(), run.memories().len());

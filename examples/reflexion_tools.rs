@@ -77,8 +77,8 @@ async fn agent(chat: Chat) -> Result<Message, BoxError> {
 /// Reads the tool calls in the history.
 async fn evaluator(prompt: String) -> &'static str {
     if prompt.contains("calls refund") {
-        "FAILURE\nThe order was refunded unseen: look the order up, and check its age."
+        r#"{"feedback": "Refunded unseen: look the order up, and check its age.", "success": false}"#
     } else {
-        "SUCCESS\nThe order is over 30 days old and was declined."
+        r#"{"feedback": "The order is over 30 days old and was declined.", "success": true}"#
     }
 }

@@ -19,7 +19,7 @@ struct Desk {
 }
 
 impl Desk {
-    #[reflect_trace(client = self.reflect, task = question, blocking)]
+    #[reflect_trace(client = self.reflect, task = question, until_learned)]
     async fn answer(&self, ctx: &TraceContext, question: &str) -> Result<String, BoxError> {
         let request = ChatRequest::from_user(ctx.augmented_task());
         let model = self.model.clone();

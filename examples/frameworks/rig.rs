@@ -14,7 +14,7 @@ struct Desk {
 }
 
 impl Desk {
-    #[reflect_trace(client = self.reflect, task = question, blocking)]
+    #[reflect_trace(client = self.reflect, task = question, until_learned)]
     async fn answer(&self, ctx: &TraceContext, question: &str) -> Result<String, BoxError> {
         let agent = AgentBuilder::new(self.openai.chat(MODEL))
             .preamble("Answer in one sentence.")

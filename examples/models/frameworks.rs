@@ -36,7 +36,7 @@ async fn main() -> Result<(), BoxError> {
 
     for (order, days) in [("7", 60), ("12", 45)] {
         let task = format!("Refund order {order}, please");
-        let run = reflect.trace(&task).limit(3).blocking(true).await;
+        let run = reflect.trace(&task).limit(3).until_learned(true).await;
         let messages = work(&agent, run.augmented_task(), days).await?;
         let refunded = serde_json::to_string(&messages)?.contains("\"refund\"");
         println!(

@@ -1,7 +1,7 @@
 //! The context parameter: the body has it, callers do not.
 
-use proc_macro2::TokenStream;
-use quote::ToTokens;
+use proc_macro2::{Ident, Span, TokenStream};
+use quote::{ToTokens, quote_spanned};
 use syn::visit::{self, Visit};
 use syn::{
     Attribute, Error, FnArg, GenericParam, Generics, Lifetime, Pat, PatType, Result, Signature,
@@ -9,22 +9,20 @@ use syn::{
 };
 
 use crate::erase::{anonymous, has_impl};
-use crate::mentions::may_use;
+use crate::traced::Traced;
 
 /// The context parameter of a function.
 pub(crate) struct ContextParameter {
     pub(crate) attrs: Vec<Attribute>,
     pub(crate) pat: Pat,
     pub(crate) ty: Type,
-    /// Whether the body can see the context through it.
-    pub(crate) used: bool,
     /// The error of a return type that borrows from the context.
     pub(crate) escape: Option<Error>,
 }
 
 impl ContextParameter {
     /// Removes the first parameter after the receiver from the signature.
-    pub(crate) fn take(sig: &mut Signature, body: &TokenStream) -> Result<Self> {
+    pub(crate) fn take(sig: &mut Signature) -> Result<Self> {
         let place = usize::from(sig.receiver().is_some());
         let Some(FnArg::Typed(parameter)) = sig.inputs.iter().nth(place).cloned() else {
             return Err(Error::new(
@@ -52,20 +50,11 @@ impl ContextParameter {
             Error::new(lifetime.span(), what)
         });
         Ok(Self {
-            used: is_used(&pat, body),
             escape,
             attrs,
             pat: *pat,
             ty: anonymous(&ty),
         })
-    }
-}
-
-fn is_used(pat: &Pat, body: &TokenStream) -> bool {
-    match pat {
-        Pat::Wild(_) => false,
-        Pat::Ident(name) => may_use(body, &name.ident),
-        _ => true,
     }
 }
 
@@ -148,12 +137,38 @@ impl<'ast> Visit<'ast> for Lifetimes {
 
 impl ContextParameter {
     /// The attributes that apply to a `let` too.
-    pub(crate) fn lint_attrs(&self) -> TokenStream {
+    fn lint_attrs(&self) -> TokenStream {
         let lints = ["allow", "expect", "warn", "deny", "forbid", "cfg"];
         let forwarded = self
             .attrs
             .iter()
             .filter(|attr| lints.iter().any(|lint| attr.path().is_ident(lint)));
         forwarded.map(ToTokens::to_token_stream).collect()
+    }
+}
+
+impl Traced {
+    /// The variable that holds the context. It has the span of the parameter's type, where the compiler
+    /// reports a context that is borrowed for too long.
+    pub(crate) fn slot(&self) -> Ident {
+        let ty = self.context.as_ref().map(|context| &context.ty);
+        let span = ty.map_or_else(Span::mixed_site, |ty| self.private.at(ty).1);
+        Ident::new("__reflect_context", span)
+    }
+
+    /// Binds the parameter to that variable.
+    pub(crate) fn bind(&self) -> Option<TokenStream> {
+        let slot = self.slot();
+        self.bind_to(&quote_spanned!(slot.span()=> &mut #slot))
+    }
+
+    pub(crate) fn bind_to(&self, slot: &TokenStream) -> Option<TokenStream> {
+        let (context, private) = (self.context.as_ref()?, &self.private);
+        let ContextParameter { pat, ty, .. } = context;
+        let attrs = context.lint_attrs();
+        Some(quote_spanned!(Span::mixed_site()=>
+            #attrs
+            let #pat: #ty = <#ty as #private::ContextParameter<'_>>::bind(#slot);
+        ))
     }
 }

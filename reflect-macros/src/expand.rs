@@ -4,18 +4,18 @@ use proc_macro2::{Span, TokenStream};
 use quote::{ToTokens, quote, quote_spanned};
 use syn::{Error, Result, parse_quote};
 
-use crate::args::Args;
-use crate::bind::none;
-use crate::body::returning;
+use crate::async_fn::future_of;
 use crate::erase::has_impl;
 use crate::function::Function;
+use crate::options::Options;
+use crate::return_type::Returned;
+use crate::sync_fn::returning;
 use crate::traced::Traced;
-use crate::unfold::future_of;
 
 /// Expands the attribute. A mistake adds an error and keeps the function, so that its callers see no
 /// second one.
 pub(crate) fn reflect_trace(args: &TokenStream, item: TokenStream) -> TokenStream {
-    let mut parsed = Args::parse(args.clone());
+    let mut parsed = Options::parse(args.clone());
     let expanded: Result<Function> = syn::parse2(item.clone());
     let function = match expanded {
         Ok(function) => Traced::new(function, &mut parsed, args).function(&parsed),
@@ -29,7 +29,7 @@ pub(crate) fn reflect_trace(args: &TokenStream, item: TokenStream) -> TokenStrea
 }
 
 impl Traced {
-    fn function(&self, args: &Args) -> TokenStream {
+    fn function(&self, options: &Options) -> TokenStream {
         let Self {
             attrs, vis, sig, ..
         } = self;
@@ -37,7 +37,7 @@ impl Traced {
             return quote!(#(#attrs)* #vis #sig;);
         }
         let Some(returned) = &self.returned else {
-            let (bind, body) = (self.slot_and_bind(&none()), &self.body);
+            let (bind, body) = (self.bind_leaked(), &self.body);
             let body = self.braced(&quote!(#bind #body));
             return quote!(#(#attrs)* #vis #sig #body);
         };
@@ -48,15 +48,15 @@ impl Traced {
         let mut compiled = sig.clone();
         let (called, read);
         if self.unfolded {
-            let future = self.future(args, returned);
+            let future = self.future(options, returned);
             let output = future_of(&returned.to_callers, self.place);
             compiled.output = parse_quote!(-> #output);
             (called, read) = (returning(&future), quote!(#future.await));
         } else if sig.asyncness.is_none() && returned.future.is_none() {
-            called = self.call(args, returned);
+            called = self.call(options, returned);
             read = called.clone();
         } else {
-            let mut future = self.future(args, returned);
+            let mut future = self.future(options, returned);
             let there = Span::mixed_site().located_at(self.place);
             match &returned.future {
                 None => future = quote_spanned!(there=> #future.await),
@@ -99,5 +99,45 @@ impl Traced {
         let braces = self.braces.unwrap_or_default();
         braces.surround(&mut tokens, |tokens| body.to_tokens(tokens));
         tokens
+    }
+
+    /// A function that cannot be traced, which is an error, has a body for the signature of one that can:
+    /// so there are no further errors.
+    pub(crate) fn plain_body(&self, returned: &Returned) -> TokenStream {
+        let here = Span::mixed_site();
+        let Self { private, body, .. } = self;
+        let bind = self.bind_leaked();
+        let block = self.block_of(quote!(#bind #body));
+        if let Some(future) = &returned.future {
+            let declared = &future.declared;
+            let mut never = quote_spanned!(here=> ::core::future::pending());
+            if future.boxed {
+                never = quote_spanned!(here=> #private::boxed(#never));
+            }
+            return quote_spanned!(here=>
+                let _ = #private::call(move || -> #declared #block);
+                #never
+            );
+        }
+        let recorded = &returned.recorded;
+        let value = if self.sig.asyncness.is_some() {
+            quote_spanned!(here=> #private::call(async move || -> #recorded #block).await)
+        } else {
+            quote_spanned!(here=> #private::call(move || -> #recorded #block))
+        };
+        if returned.unwrapped {
+            quote_spanned!(here=> #private::TraceReturn::into_output(#value))
+        } else {
+            value
+        }
+    }
+
+    /// Binds the context of such a function.
+    fn bind_leaked(&self) -> Option<TokenStream> {
+        let private = &self.private;
+        // The program does not compile, so nothing is ever leaked.
+        self.bind_to(&quote_spanned!(Span::mixed_site()=>
+            ::std::boxed::Box::leak(::std::boxed::Box::new(#private::unstarted()))
+        ))
     }
 }

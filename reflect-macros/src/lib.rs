@@ -2,27 +2,22 @@
 
 #![forbid(unsafe_code)]
 
-mod args;
-mod bind;
-mod body;
+mod arguments;
+mod async_fn;
 mod context;
-mod deferred;
 mod erase;
 mod expand;
 #[cfg(test)]
 mod expansions;
 mod function;
-mod hold;
-mod looks;
-mod mentions;
+mod options;
 mod private;
-mod returns;
+mod return_type;
 mod start;
+mod sync_fn;
 mod task;
 mod traced;
-mod unfold;
-mod untraced;
-mod whole;
+mod usage;
 
 use proc_macro::TokenStream;
 

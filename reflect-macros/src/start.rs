@@ -1,12 +1,10 @@
-//! The start of the run in the expansion.
+//! The run of a call, with its options.
 
 use proc_macro2::{Span, TokenStream};
-use quote::{ToTokens, quote, quote_spanned};
+use quote::{quote, quote_spanned};
 use syn::Ident;
 
-use crate::args::{Args, Value};
-use crate::bind::none;
-use crate::deferred::{deferred, is_plain, leaves};
+use crate::options::{Options, Value};
 use crate::traced::Traced;
 
 impl Traced {
@@ -16,109 +14,57 @@ impl Traced {
         quote_spanned!(there=> #private::Refusal::refuse(__reflect_error))
     }
 
-    /// Whether the body, or code that it calls, can see the context.
-    fn is_seen(&self) -> bool {
-        self.context.as_ref().is_none_or(|context| context.used)
-    }
-
-    /// The start of the run. Without a client, options are not evaluated.
-    pub(crate) fn start(&self, args: &Args) -> TokenStream {
+    /// The run, which is still to start. Of one that is not recorded, only client and task are evaluated.
+    pub(crate) fn start(&self, options: &Options) -> TokenStream {
         let here = Span::mixed_site();
         let Self { private, task, .. } = self;
-        let client = if let Some(client) = &args.client {
-            let function = if self.is_seen() {
-                "client"
-            } else {
-                "unseen_client"
-            };
-            let function = Ident::new(function, here);
+        let client = if let Some(client) = &options.client {
             let (private, there) = private.at(client);
-            let found = quote_spanned!(there=> #private::#function(&(#client)));
-            if is_plain(client) || leaves(client.to_token_stream()) {
-                found
-            } else {
-                quote_spanned!(there=> #private::survived_client(|| #found))
-            }
+            quote_spanned!(there=> #private::client(&(#client)))
         } else {
-            // Without a `client`, the function is a part of the run around it.
             quote_spanned!(here=> #private::client(&#private::Installed))
         };
-        let some = quote_spanned!(here=> ::core::option::Option::Some);
-        let none = none();
         let text = task.text();
-        // In a statement of its own, the client's expression drops a lock before the run starts.
-        if self.is_seen() {
-            let builder = quote_spanned!(here=> __reflect_client.trace(__reflect_task));
-            let described = self.described(args, builder);
-            return quote_spanned!(here=> {
-                let __reflect_client = #client;
-                let __reflect_task = #text;
-                match __reflect_client {
-                    #some(__reflect_client) => #some(#described),
-                    #none => #some(#private::idle(__reflect_task)),
-                }
-            });
-        }
-        let described = if args.settings.is_empty() {
-            task.start()
-        } else {
-            let described = self.described(args, quote_spanned!(here=> __reflect_run));
-            let run = task.run();
-            quote_spanned!(here=> {
-                let __reflect_run = #run;
-                if #private::is_recorded(&__reflect_run) {
+        let described = (!options.settings.is_empty()).then(|| {
+            let described = self.described(options);
+            quote_spanned!(here=>
+                let __reflect_run = if #private::is_recorded(&__reflect_run) {
                     #described
                 } else {
-                    #private::described(__reflect_run)
-                }
-            })
-        };
+                    __reflect_run
+                };
+            )
+        });
+        // In a statement of its own, the client's expression drops a lock before the run starts.
         quote_spanned!(here=> {
             let __reflect_client = #client;
-            match __reflect_client {
-                #some(__reflect_client) => #some(#described),
-                #none => #none,
-            }
+            let __reflect_run = __reflect_client.trace(#text);
+            #described
+            __reflect_run
         })
     }
 
-    /// The start of a run, with all options.
-    fn described(&self, args: &Args, mut builder: TokenStream) -> TokenStream {
-        let (private, here) = (&self.private, Span::mixed_site());
-        let run = Ident::new("__reflect_run", here);
-        for setting in &args.settings {
+    /// The run with all options.
+    fn described(&self, options: &Options) -> TokenStream {
+        let mut run = quote_spanned!(Span::mixed_site()=> __reflect_run);
+        for setting in &options.settings {
             let key = &setting.key;
-            builder = match &setting.value {
-                Value::Plain(value) if is_plain(value) || leaves(value.to_token_stream()) => {
-                    quote!(#builder.#key(#value))
-                }
-                Value::Plain(value) => {
-                    let (private, there) = private.at(value);
-                    let (name, some) = (key.to_string(), quote_spanned!(there=> __reflect_value));
-                    let none = none();
-                    quote_spanned!(there=> {
-                        let #run = #builder;
-                        match #private::value(&#run, #name, || #value) {
-                            ::core::option::Option::Some(#some) => #run.#key(#some),
-                            #none => #run,
-                        }
-                    })
-                }
+            run = match &setting.value {
+                Value::Plain(value) => quote!(#run.#key(#value)),
                 Value::Text(value) => {
-                    let (private, there) = private.at(value);
-                    let text = quote_spanned!(there=> #private::text(&(#value)).show());
-                    let (before, text) = deferred(&value.to_token_stream(), &text, there);
-                    quote_spanned!(there=> { #before #private::#key(#builder, #text) })
+                    let (private, there) = self.private.at(value);
+                    quote_spanned!(there=> #private::#key(#run, #private::text(&(#value)).show()))
                 }
                 Value::Map(value) => {
-                    let (private, there) = private.at(value);
-                    let pairs = quote_spanned!(there=> #private::pairs(&(#value)));
-                    let (before, pairs) = deferred(&value.to_token_stream(), &pairs, there);
-                    quote_spanned!(there=> { #before #private::#key(#builder, #pairs) })
+                    let (private, there) = self.private.at(value);
+                    quote_spanned!(there=> #private::#key(#run, #private::pairs(&(#value))))
                 }
-                Value::OnCancel(variant) => quote!(#builder.#key(#private::OnCancel::#variant)),
+                Value::OnCancel(variant) => {
+                    let private = &self.private;
+                    quote!(#run.#key(#private::OnCancel::#variant))
+                }
             };
         }
-        quote_spanned!(here=> #private::described(#builder))
+        run
     }
 }

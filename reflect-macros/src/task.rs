@@ -4,9 +4,8 @@ use proc_macro2::{Span, TokenStream};
 use quote::{format_ident, quote, quote_spanned};
 use syn::{Error, Expr, ExprClosure, FnArg, Ident, PatType, Result, Signature, Stmt, parse_quote};
 
-use crate::deferred::deferred;
+use crate::arguments::{plain_name, rename};
 use crate::private::Private;
-use crate::whole::{plain_name, rename};
 
 /// The expression of the task.
 pub(crate) struct Task {
@@ -73,26 +72,8 @@ impl Task {
 
     /// The text of the task.
     pub(crate) fn text(&self) -> TokenStream {
-        self.given_to("task", &quote_spanned!(self.there=> &__reflect_client))
-    }
-
-    /// A run with this task.
-    pub(crate) fn run(&self) -> TokenStream {
-        self.given_to("trace", &quote_spanned!(self.there=> __reflect_client))
-    }
-
-    /// The start of a run with this task and no options.
-    pub(crate) fn start(&self) -> TokenStream {
-        self.given_to("start", &quote_spanned!(self.there=> __reflect_client))
-    }
-
-    /// A call with a client and the text.
-    fn given_to(&self, function: &str, client: &TokenStream) -> TokenStream {
         let Self { value, private, .. } = self;
-        let function = Ident::new(function, self.there);
-        let text = quote_spanned!(self.there=> #private::task_text(#value));
-        let (before, text) = deferred(value, &text, self.there);
-        quote_spanned!(self.there=> { #before #private::#function(#client, #text) })
+        quote_spanned!(self.there=> #private::task_text(#value))
     }
 }
 

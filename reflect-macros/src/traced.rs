@@ -5,14 +5,14 @@ use quote::{ToTokens, quote};
 use syn::token::Brace;
 use syn::{Attribute, Error, ReturnType, Signature, Stmt, Visibility, parse_quote};
 
-use crate::args::Args;
+use crate::arguments::hold;
+use crate::async_fn::may_unfold;
 use crate::context::ContextParameter;
 use crate::function::Function;
-use crate::hold::hold;
+use crate::options::Options;
 use crate::private::Private;
-use crate::returns::Returned;
+use crate::return_type::Returned;
 use crate::task::Task;
-use crate::unfold::may_unfold;
 
 /// The parts of the traced function.
 pub(crate) struct Traced {
@@ -42,7 +42,7 @@ pub(crate) struct Traced {
 }
 
 impl Traced {
-    pub(crate) fn new(function: Function, args: &mut Args, tokens: &TokenStream) -> Self {
+    pub(crate) fn new(function: Function, args: &mut Options, tokens: &TokenStream) -> Self {
         let Function {
             attrs,
             vis,
@@ -56,7 +56,7 @@ impl Traced {
         let private = Private::new(args.sdk.as_ref());
         let mut context = None;
         if args.inject_context {
-            match ContextParameter::take(&mut sig, &body) {
+            match ContextParameter::take(&mut sig) {
                 Ok(taken) => context = Some(taken),
                 // A function without a body is rejected already.
                 Err(error) => args.errors.extend(braces.is_some().then_some(error)),

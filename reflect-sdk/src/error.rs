@@ -1,4 +1,5 @@
 use std::fmt;
+use std::sync::Arc;
 use std::time::Duration;
 
 use reflect_types::{ErrorBody, ErrorCode, InvalidField, TraceId};
@@ -23,7 +24,7 @@ pub type BoxError = Box<dyn std::error::Error + Send + Sync>;
 ///     }
 /// }
 /// ```
-#[derive(Debug, thiserror::Error)]
+#[derive(Clone, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
     /// A setting is not usable. The text names it and the fix.
@@ -47,7 +48,7 @@ pub enum Error {
         maybe_done: bool,
         /// The error of the HTTP library.
         #[source]
-        source: Option<BoxError>,
+        source: Option<Arc<dyn std::error::Error + Send + Sync>>,
     },
 
     /// The reply is not what the API promises.
@@ -93,8 +94,8 @@ pub enum Error {
     #[error("this client is disabled: build one with `ReflectClient::builder()` or `from_env()`")]
     Disabled,
 
-    /// The embedded engine belongs to the process that forked this one.
-    #[error("an embedded engine does not survive a fork: build the client after the fork")]
+    /// The client belongs to the process that forked this one.
+    #[error("a client does not survive a fork: build one after the fork")]
     Forked,
 
     /// The I/O thread could not be started, or a call inside it panicked.
@@ -179,44 +180,9 @@ impl Error {
         }
     }
 
-    /// The same error for another waiter, without its source.
-    pub(crate) fn duplicate(&self) -> Self {
-        match self {
-            Self::Config(text) => Self::Config(text.clone()),
-            Self::Invalid(field) => Self::Invalid(field.clone()),
-            Self::Api(api) => Self::Api(api.clone()),
-            Self::Transport {
-                message,
-                maybe_done,
-                source: _,
-            } => Self::Transport {
-                message: message.clone(),
-                maybe_done: *maybe_done,
-                source: None,
-            },
-            Self::Decode {
-                status,
-                problem,
-                excerpt,
-            } => Self::Decode {
-                status: *status,
-                problem: problem.clone(),
-                excerpt: excerpt.clone(),
-            },
-            Self::IngestFailed { trace_id, reason } => Self::IngestFailed {
-                trace_id: trace_id.clone(),
-                reason: reason.clone(),
-            },
-            Self::Timeout { what, after } => Self::Timeout {
-                what: what.clone(),
-                after: *after,
-            },
-            Self::WouldDeadlock => Self::WouldDeadlock,
-            Self::NotRecorded(why) => Self::NotRecorded(why.clone()),
-            Self::Disabled => Self::Disabled,
-            Self::Forked => Self::Forked,
-            Self::Worker(problem) => Self::Worker(problem.clone()),
-        }
+    pub(crate) fn timeout(what: impl Into<String>, after: Duration) -> Self {
+        let what = what.into();
+        Self::Timeout { what, after }
     }
 
     /// Whether it is certain that the request was not carried out.

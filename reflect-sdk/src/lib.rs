@@ -23,7 +23,6 @@ mod client;
 mod core;
 mod error;
 mod outbox;
-mod per_process;
 mod spool;
 mod trace;
 pub mod transport;
@@ -41,7 +40,7 @@ pub mod calls {
         Action, Async, AugmentWithMemories, Blocking, Call, CallContext, CreateMemory,
         CreateTraceAndWait, WaitForTrace,
     };
-    pub use crate::trace::{BlockingLimit, InScope, StrictTrace};
+    pub use crate::trace::{InScope, LearningLimit, StrictTrace};
 }
 
 /// Everything that travels: the requests and replies of the API, and their parts.
@@ -62,7 +61,8 @@ pub use reflect_types::{
 };
 
 pub use crate::client::{
-    AugmentedTask, BlockingClient, ClientBuilder, FlushGuard, QueryOptions, ReflectClient, Style,
+    AugmentedTask, BlockingClient, ClientBuilder, FlushGuard, PromptStyle, QueryOptions,
+    ReflectClient,
 };
 pub use crate::core::{DeliveryStats, Overflow, RetryPolicy};
 pub use crate::error::{ApiError, BoxError, Error, Result};

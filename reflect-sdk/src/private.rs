@@ -5,11 +5,10 @@ use std::pin::Pin;
 
 pub use crate::client::{AsClient, Installed, client};
 pub use crate::trace::{
-    Begin, ContextParameter, OnCancel, OpenRun, OptionalText, Pairs, Refusal, ReturnValue, Start,
-    TaskText, Text, TextValue, TraceReturn, Traced, UntilLearned, begin, begin_strictly, context,
-    described, foreign, idle, is_recorded, metadata, metadata_filter, model, pairs,
-    reference_context, run, run_whole, start, start_strictly, survived_client, task, task_text,
-    text, trace, traced, traced_whole, unseen_client, value,
+    Begin, ContextParameter, OnCancel, OpenRun, OptionalText, Pairs, Refusal, ReturnValue, Slot,
+    TaskText, Text, TextValue, TraceReturn, Traced, UntilLearned, foreign, is_recorded, metadata,
+    metadata_filter, model, open, open_strictly, pairs, reference_context, run, run_whole,
+    task_text, text, traced, traced_whole, unstarted,
 };
 
 /// Calls the closure. Unlike a direct call, it lets the closure return what it borrows mutably.

@@ -2,8 +2,7 @@ use std::future::Future;
 
 use reflect_types::Message;
 
-use crate::attempt::Attempt;
-use crate::attempted::Attempted;
+use crate::attempt::{Attempt, Attempted};
 use crate::erased::{BoxError, part};
 use crate::llm::{Llm, SharedLlm};
 

@@ -2,9 +2,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::actor::SharedActor;
-use crate::evaluator::SharedEvaluator;
-use crate::event::Event;
-use crate::hooks::DynHooks;
+use crate::evaluation::SharedEvaluator;
+use crate::hooks::{DynHooks, Event};
 use crate::recording::Recorder;
 use crate::self_reflection::SharedSelfReflection;
 

@@ -2,8 +2,7 @@ use reflect_models::{Judge, JudgeRun};
 use reflect_types::Verdict;
 
 use crate::erased::BoxError;
-use crate::evaluation::Evaluation;
-use crate::evaluator::Evaluator;
+use crate::evaluation::{Evaluation, Evaluator};
 use crate::trajectory::Trajectory;
 
 /// An opinion without a verdict is a failure marked [`unclear`](Evaluation::unclear). A run that

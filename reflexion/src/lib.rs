@@ -8,36 +8,24 @@
 mod actor;
 pub mod analysis;
 mod attempt;
-mod attempted;
 #[cfg(feature = "memory")]
 mod bank;
 mod builder;
-mod chat_model;
 mod clock;
 mod config;
 mod erased;
 mod error;
 mod evaluation;
-mod evaluator;
-mod event;
 mod hooks;
-mod id;
-mod into_result;
 #[cfg(feature = "judge")]
 mod judge;
 mod llm;
-mod llm_evaluator;
-mod llm_reflection;
-mod memory_entry;
 mod outcome;
 mod prompt;
 mod recording;
 mod reflexion;
 mod runner;
 mod self_reflection;
-mod task;
-mod template;
-mod tool;
 mod tool_loop;
 mod trajectory;
 mod verdict;
@@ -50,31 +38,22 @@ pub use reflect_models::Judge;
 pub use reflect_types::{Memory, Message, ToolCall};
 
 pub use crate::actor::{Actor, LlmActor, SharedActor};
-pub use crate::attempt::Attempt;
-pub use crate::attempted::Attempted;
+pub use crate::attempt::{Attempt, Attempted};
 #[cfg(feature = "memory")]
 pub use crate::bank::{Persist, TracedOutcome};
 pub use crate::builder::ReflexionBuilder;
-pub use crate::chat_model::{Chat, ChatModel, SharedChatModel};
 pub use crate::config::{DEFAULT_MAX_TRIALS, DEFAULT_MEMORY_SIZE, OnReflectionError, TrialContext};
-pub use crate::erased::BoxError;
+pub use crate::erased::{BoxError, IntoResult};
 pub use crate::error::{ConfigError, HookPoint, ReflexionError, Stage};
-pub use crate::evaluation::Evaluation;
-pub use crate::evaluator::{Evaluator, SharedEvaluator};
-pub use crate::event::{Event, EventKind};
-pub use crate::hooks::{HookResult, Hooks};
-pub use crate::id::{RunId, TrialId};
-pub use crate::into_result::IntoResult;
-pub use crate::llm::{Llm, SharedLlm};
-pub use crate::llm_evaluator::LlmEvaluator;
-pub use crate::llm_reflection::LlmReflection;
-pub use crate::memory_entry::MemoryEntry;
+pub use crate::evaluation::{Evaluation, Evaluator, SharedEvaluator};
+pub use crate::hooks::{Event, EventKind, HookResult, Hooks, RunId, TrialId};
+pub use crate::llm::{Llm, LlmEvaluator, LlmReflection, SharedLlm};
 pub use crate::outcome::{Outcome, PersistError, Status, Trial};
 pub use crate::reflexion::{Reflexion, Run};
 pub use crate::self_reflection::{
-    FailedTrial, FeedbackReflection, SelfReflection, SharedSelfReflection,
+    FailedTrial, FeedbackReflection, MemoryEntry, SelfReflection, SharedSelfReflection,
 };
-pub use crate::task::Task;
-pub use crate::tool::{Tool, ToolFn, ToolSpec, tool_fn};
-pub use crate::tool_loop::ToolLoop;
-pub use crate::trajectory::Trajectory;
+pub use crate::tool_loop::{
+    Chat, ChatModel, SharedChatModel, Tool, ToolFn, ToolLoop, ToolSpec, tool_fn,
+};
+pub use crate::trajectory::{Task, Trajectory};

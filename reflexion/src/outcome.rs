@@ -5,8 +5,8 @@ use reflect_types::{Memory, TraceId};
 use serde::Serialize;
 
 use crate::evaluation::Evaluation;
-use crate::id::RunId;
-use crate::memory_entry::MemoryEntry;
+use crate::hooks::RunId;
+use crate::self_reflection::MemoryEntry;
 use crate::trajectory::Trajectory;
 
 /// The outcome of a run.

@@ -3,9 +3,7 @@ use std::fmt::Write as _;
 use reflect_models::tokens::clip;
 use reflect_models::transcript;
 
-use crate::memory_entry::MemoryEntry;
-use crate::self_reflection::FailedTrial;
-use crate::template::fill;
+use crate::self_reflection::{FailedTrial, MemoryEntry};
 use crate::trajectory::Trajectory;
 
 const EVALUATOR: &str = include_str!("prompts/evaluator.md");
@@ -94,4 +92,40 @@ fn response(trial: &Trajectory) -> String {
         return "(no answer was given)".to_owned();
     }
     clip(&answer, MAX_TEXT)
+}
+
+/// Fills the `{{name}}` placeholders of a prompt.
+///
+/// A prompt consists of blocks separated by empty lines. A block with a blank value is left out,
+/// including its heading. Placeholders inside values are not filled, and a value cannot close the
+/// tag around it.
+pub(crate) fn fill(template: &str, values: &[(&str, &str)]) -> String {
+    let blocks: Vec<String> = template
+        .trim_end()
+        .split("\n\n")
+        .filter_map(|block| fill_block(block, values))
+        .collect();
+    blocks.join("\n\n")
+}
+
+fn fill_block(block: &str, values: &[(&str, &str)]) -> Option<String> {
+    let mut filled = String::with_capacity(block.len());
+    let mut rest = block;
+    while let Some((before, after)) = rest.split_once("{{") {
+        let (name, after) = after.split_once("}}")?;
+        let (_, value) = values.iter().find(|(known, _)| *known == name)?;
+        if value.trim().is_empty() {
+            return None;
+        }
+        filled.push_str(before);
+        filled.push_str(&without_closing(value, name));
+        rest = after;
+    }
+    filled.push_str(rest);
+    Some(filled)
+}
+
+/// Escapes the closing tag in a value, so that an agent's text cannot pass for the prompt.
+fn without_closing(value: &str, tag: &str) -> String {
+    value.replace(&format!("</{tag}>"), &format!("<\\/{tag}>"))
 }

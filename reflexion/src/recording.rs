@@ -6,7 +6,7 @@ use reflect_types::Memory;
 
 use crate::erased::BoxFuture;
 use crate::error::ReflexionError;
-use crate::id::RunId;
+use crate::hooks::RunId;
 use crate::outcome::{Outcome, Trial};
 
 /// The result of a run.

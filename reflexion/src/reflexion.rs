@@ -9,15 +9,12 @@ use crate::clock::block_on;
 use crate::config::{Config, Listeners, Options};
 use crate::erased::BoxFuture;
 use crate::error::ReflexionError;
-use crate::evaluator::SharedEvaluator;
-use crate::llm::{Llm, SharedLlm};
-use crate::llm_evaluator::LlmEvaluator;
-use crate::llm_reflection::LlmReflection;
-use crate::memory_entry::MemoryEntry;
+use crate::evaluation::SharedEvaluator;
+use crate::llm::{Llm, LlmEvaluator, LlmReflection, SharedLlm};
 use crate::outcome::Outcome;
 use crate::runner::Runner;
-use crate::self_reflection::SharedSelfReflection;
-use crate::task::Task;
+use crate::self_reflection::{MemoryEntry, SharedSelfReflection};
+use crate::trajectory::Task;
 
 /// The Reflexion loop: attempts a task, evaluates the result, and tries again with what the
 /// failures taught.

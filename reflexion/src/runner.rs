@@ -1,23 +1,17 @@
 use std::sync::Arc;
 use std::time::{Instant, SystemTime};
 
-use crate::attempt::Attempt;
-use crate::attempted::Attempted;
+use crate::attempt::{Attempt, Attempted};
 use crate::clock::within;
 use crate::config::{Config, OnReflectionError, TrialContext};
 use crate::erased::BoxError;
 use crate::error::{ReflexionError, Stage};
-use crate::evaluation::Evaluation;
-use crate::evaluator::Evaluator as _;
-use crate::event::{Event, EventKind};
-use crate::hooks::HookCall;
-use crate::id::{RunId, TrialId};
-use crate::memory_entry::MemoryEntry;
+use crate::evaluation::{Evaluation, Evaluator as _};
+use crate::hooks::{Event, EventKind, HookCall, RunId, TrialId};
 use crate::outcome::{Outcome, Status, Trial};
 use crate::recording::{Recording, RunResult};
-use crate::self_reflection::{FailedTrial, SelfReflection as _};
-use crate::task::Task;
-use crate::trajectory::Trajectory;
+use crate::self_reflection::{FailedTrial, MemoryEntry, SelfReflection as _};
+use crate::trajectory::{Task, Trajectory};
 use crate::{Actor as _, prompt, verdict};
 
 /// The state of one run.

@@ -1,8 +1,9 @@
 use std::future::Future;
 
+use serde::{Deserialize, Serialize};
+
 use crate::erased::{BoxError, part};
 use crate::evaluation::Evaluation;
-use crate::memory_entry::MemoryEntry;
 use crate::trajectory::Trajectory;
 
 /// Writes what a failed trial teaches.
@@ -57,4 +58,13 @@ impl SelfReflection for FeedbackReflection {
     async fn reflect(&self, failed: FailedTrial) -> Result<String, BoxError> {
         Ok(failed.evaluation.feedback)
     }
+}
+
+/// The reflection on one failed trial.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MemoryEntry {
+    /// The trial's number in its run, from 1.
+    pub trial: u32,
+    /// The reflection.
+    pub reflection: String,
 }

@@ -1,15 +1,14 @@
 use std::fmt;
+use std::future::Future;
 use std::sync::Arc;
 
 use reflect_types::{Message, ToolCall};
-use serde_json::{Map, Value};
+use serde::Serialize;
+use serde_json::{Map, Value, json};
 
 use crate::actor::Actor;
-use crate::attempt::Attempt;
-use crate::attempted::{Attempted, texts};
-use crate::chat_model::{Chat, ChatModel, SharedChatModel};
-use crate::erased::BoxError;
-use crate::tool::{DynTool, Tool, ToolSpec};
+use crate::attempt::{Attempt, Attempted, texts};
+use crate::erased::{BoxError, BoxFuture, IntoResult, part};
 
 /// An [`Actor`] in which a chat model calls tools until it answers.
 ///
@@ -93,7 +92,7 @@ impl ToolLoop {
             Ok(arguments) => arguments,
             Err(error) => return format!("Error: the arguments are not valid JSON: {error}"),
         };
-        let result = tool.call(arguments).await;
+        let result = DynTool::call(&**tool, arguments).await;
         result.unwrap_or_else(|error| format!("Error: {error}"))
     }
 
@@ -119,7 +118,7 @@ impl Actor for ToolLoop {
                 tools: tools.clone(),
                 steps_left: self.max_steps - step,
             };
-            let mut reply = self.model.reply(chat).await?;
+            let mut reply = ChatModel::reply(&self.model, chat).await?;
             name_calls(&mut reply, step);
             let calls = reply.calls().to_vec();
             if calls.is_empty() {
@@ -166,4 +165,137 @@ impl fmt::Debug for ToolLoop {
             .field("max_steps", &self.max_steps)
             .finish_non_exhaustive()
     }
+}
+
+/// A tool that the model in a [`ToolLoop`](crate::ToolLoop) can call.
+///
+/// An `Err` is the result of the call as the model sees it; neither the trial nor the run ends.
+pub trait Tool: Send + Sync + 'static {
+    /// The tool's name, description and arguments.
+    fn spec(&self) -> ToolSpec;
+
+    /// Calls the tool.
+    fn call(&self, arguments: Value) -> impl Future<Output = Result<String, BoxError>> + Send;
+}
+
+/// The description of a tool in a [`Chat`](crate::Chat).
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[non_exhaustive]
+pub struct ToolSpec {
+    /// The tool's name.
+    pub name: String,
+    /// What the tool does.
+    pub description: String,
+    /// The JSON schema of the arguments.
+    pub parameters: Value,
+}
+
+impl ToolSpec {
+    /// A tool with arguments of any shape.
+    pub fn new(name: impl Into<String>, description: impl Into<String>) -> Self {
+        Self {
+            name: name.into(),
+            description: description.into(),
+            parameters: json!({"type": "object"}),
+        }
+    }
+
+    /// Sets the JSON schema of the arguments.
+    #[must_use]
+    pub fn parameters(mut self, schema: Value) -> Self {
+        self.parameters = schema;
+        self
+    }
+}
+
+/// A tool from an async closure that takes the arguments as JSON and returns a text or a `Result` of
+/// one.
+pub fn tool_fn<F, Fut>(
+    name: impl Into<String>,
+    description: impl Into<String>,
+    call: F,
+) -> ToolFn<F>
+where
+    F: Fn(Value) -> Fut + Send + Sync + 'static,
+    Fut: Future + Send,
+    Fut::Output: IntoResult<String>,
+{
+    ToolFn {
+        spec: ToolSpec::new(name, description),
+        call,
+    }
+}
+
+/// The tool of [`tool_fn`].
+#[derive(Clone)]
+pub struct ToolFn<F> {
+    spec: ToolSpec,
+    call: F,
+}
+
+impl<F> ToolFn<F> {
+    /// Sets the JSON schema of the arguments.
+    #[must_use]
+    pub fn parameters(mut self, schema: Value) -> Self {
+        self.spec.parameters = schema;
+        self
+    }
+}
+
+impl<F, Fut> Tool for ToolFn<F>
+where
+    F: Fn(Value) -> Fut + Send + Sync + 'static,
+    Fut: Future + Send,
+    Fut::Output: IntoResult<String>,
+{
+    fn spec(&self) -> ToolSpec {
+        self.spec.clone()
+    }
+
+    async fn call(&self, arguments: Value) -> Result<String, BoxError> {
+        (self.call)(arguments).await.into_result()
+    }
+}
+
+impl<F> fmt::Debug for ToolFn<F> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("ToolFn").field(&self.spec.name).finish()
+    }
+}
+
+/// A [`Tool`] as a trait object.
+pub(crate) trait DynTool: Send + Sync {
+    fn call(&self, arguments: Value) -> BoxFuture<'_, Result<String, BoxError>>;
+}
+
+impl<T: Tool> DynTool for T {
+    fn call(&self, arguments: Value) -> BoxFuture<'_, Result<String, BoxError>> {
+        Box::pin(Tool::call(self, arguments))
+    }
+}
+
+/// A chat model that can call tools.
+///
+/// Any closure `Fn(Chat) -> Future` whose output is a [`Message`] or a `Result` of one is a chat
+/// model.
+pub trait ChatModel: Send + Sync + 'static {
+    /// Returns the assistant's next message: tool calls, or the answer.
+    fn reply(&self, chat: Chat) -> impl Future<Output = Result<Message, BoxError>> + Send;
+}
+
+/// The input of a [`ChatModel`].
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct Chat {
+    /// The messages of the trial so far.
+    pub messages: Vec<Message>,
+    /// The tools that can be called.
+    pub tools: Vec<ToolSpec>,
+    /// The replies left in this trial, including this one.
+    pub steps_left: u32,
+}
+
+part! {
+    /// A type-erased [`ChatModel`] that is cheap to clone.
+    SharedChatModel, DynChatModel for ChatModel: reply(Chat) -> Message
 }

@@ -1,7 +1,6 @@
 //! Functions under `#[reflect_trace]`, on every transport.
 
 use std::cell::Cell;
-use std::fmt;
 use std::future::pending;
 use std::panic::catch_unwind;
 
@@ -22,7 +21,6 @@ on_every_transport!(
     every_option_arrives,
     an_error_is_recorded_as_a_failed_run_and_returned,
     a_panic_is_recorded_as_a_failed_run_and_continues,
-    options_that_panic_are_left_out,
     a_cancelled_call_is_recorded_without_a_verdict,
     a_call_within_a_call_names_its_parent,
     a_strict_function_does_not_run_without_its_memories,
@@ -48,7 +46,7 @@ impl Agent {
     }
 
     /// Fails until a memory says how not to.
-    #[reflect_trace(client = self.client, blocking)]
+    #[reflect_trace(client = self.client, until_learned)]
     async fn refund(&self, ctx: &TraceContext, task: &str) -> TraceResult {
         let prompt = ctx.augmented_task().to_owned();
         let messages = vec![Message::user(&*prompt), Message::assistant("Done.")];
@@ -74,7 +72,7 @@ impl Agent {
         model = "m",
         reference_context = "30 days",
         alpha = 1.0,
-        blocking = LIMIT,
+        until_learned = LIMIT,
     )]
     fn refund_for(&self, ctx: &TraceContext, order: u32, customer: &str) -> TraceResult<usize> {
         TraceResult::new(ctx.memories().len(), "Done.").pass()
@@ -114,7 +112,7 @@ impl Agent {
         ctx.retrieval_error().map(ToString::to_string)
     }
 
-    #[reflect_trace(client = self.client, returns = "result", blocking)]
+    #[reflect_trace(client = self.client, returns = "result", until_learned)]
     fn known(&self, ctx: &TraceContext, task: &str) -> TraceResult {
         TraceResult::from(ctx.task()).pass()
     }
@@ -278,31 +276,4 @@ fn calls_from_many_threads_are_all_recorded(world: &World) {
     for trace in traces {
         assert_eq!(trace.final_response, trace.task.to_uppercase());
     }
-}
-
-/// A value that panics when it is shown.
-struct Panics;
-
-impl fmt::Display for Panics {
-    fn fmt(&self, _: &mut fmt::Formatter<'_>) -> fmt::Result {
-        panic!("the option panicked")
-    }
-}
-
-#[reflect_trace(
-    client = client, task = "Tidy up", model = Panics, metadata = [("key", Panics.to_string())],
-    reference_context = "kept", inject_context = false
-)]
-fn tidy_up(client: &BlockingClient) -> String {
-    "Tidied.".to_owned()
-}
-
-fn options_that_panic_are_left_out(world: &World) {
-    let client = world.client();
-    assert_eq!(tidy_up(&client), "Tidied.");
-    let stats = client.flush(LIMIT);
-    assert!(stats.all_sent() && stats.options_panicked == 2, "{stats:?}");
-    let traces = world.traces();
-    assert_eq!((&*traces[0].task, &traces[0].model), ("Tidy up", &None));
-    assert!(traces[0].metadata.is_empty());
 }

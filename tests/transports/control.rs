@@ -18,7 +18,7 @@ on_every_transport!(
 
 fn a_control_run_is_given_nothing_and_its_trace_says_so(world: &World) {
     world.learn("Refund order 7", Some("ask for the date first"), &[]);
-    let client = world.client_with(|builder| builder.control(1.0)).blocking();
+    let client = world.client_with(|builder| builder.control_share(1.0)).blocking();
     let run = client.trace("Refund order 7").start_blocking();
     assert_eq!(run.augmented_task(), "Refund order 7");
     assert_eq!(run.context().arm(), Some(&Arm::Control));
@@ -32,7 +32,7 @@ fn a_control_run_is_given_nothing_and_its_trace_says_so(world: &World) {
 fn a_run_outside_of_the_control_arm_says_so_too(world: &World) {
     let taught = world.learn("Refund order 7", Some("ask for the date first"), &[]);
     let client = world
-        .client_with(|builder| builder.control(1e-12))
+        .client_with(|builder| builder.control_share(1e-12))
         .blocking();
     let run = client.trace("Refund order 7").start_blocking();
     assert!(run.augmented_task().contains("ask for the date first"));
@@ -53,7 +53,7 @@ fn without_a_share_a_run_is_in_no_arm(world: &World) {
 fn the_arm_of_a_run_follows_from_its_id(world: &World) {
     let client = world.client();
     for _ in 0..20 {
-        let run = client.trace("Refund order 7").control(0.5).start_blocking();
+        let run = client.trace("Refund order 7").control_share(0.5).start_blocking();
         let expected = Arm::draw(run.context().run_id(), 0.5);
         assert_eq!(run.context().arm(), expected.as_ref());
         run.discard();
@@ -70,7 +70,7 @@ fn an_augmented_task_passes_its_arm_on(world: &World) {
     ] {
         let mut call = client.augment_with_memories("Refund order 7");
         if let Some(share) = share {
-            call = call.control(share);
+            call = call.control_share(share);
         }
         let augmented = call.call().unwrap();
         assert_eq!((&augmented.arm, augmented.memories.len()), (&arm, given));
@@ -83,7 +83,7 @@ fn an_augmented_task_passes_its_arm_on(world: &World) {
         assert_eq!(stored.arm, arm);
         assert_eq!(stored.retrieved_memory_ids.len(), given);
     }
-    let refused = client.augment_with_memories("t").control(-0.1).call();
+    let refused = client.augment_with_memories("t").control_share(-0.1).call();
     let refused = refused.unwrap_err().to_string();
     assert!(
         refused.contains("`control` must be from 0 to 1, got -0.1"),
@@ -92,7 +92,7 @@ fn an_augmented_task_passes_its_arm_on(world: &World) {
 }
 
 fn the_attribute_sets_the_share(world: &World) {
-    #[reflect_trace(client = client, task = "Refund order 7", control = 1.0)]
+    #[reflect_trace(client = client, task = "Refund order 7", control_share = 1.0)]
     fn refund(ctx: &TraceContext, client: &reflect_sdk::BlockingClient) -> TraceResult {
         TraceResult::new(String::new(), ctx.augmented_task())
     }
@@ -116,7 +116,7 @@ fn the_project_has_a_share_for_clients_without_one(world: &World) {
         (arm, given > "Refund order 7".len())
     };
     assert_eq!(arm(|builder| builder), (Some(Arm::Control), false));
-    assert_eq!(arm(|builder| builder.control(0.0)), (None, true));
+    assert_eq!(arm(|builder| builder.control_share(0.0)), (None, true));
     let settings = world.client().admin().settings().call().unwrap();
     assert_eq!(settings.control, Some(1.0));
     let refused = world.client().admin().set_control(1.5).call().unwrap_err();

@@ -46,7 +46,7 @@ fn a_finished_run_is_recalled(world: &World) {
 fn a_blocking_run_has_taught_when_its_scope_ends(world: &World) {
     let client = world.client();
     {
-        let run = client.trace("Refund order 7").blocking(true);
+        let run = client.trace("Refund order 7").until_learned(true);
         let run = run.start_blocking();
         run.set_output(TraceOutput::new("Refunded.").pass());
     }
@@ -85,13 +85,13 @@ fn a_panic_is_recorded_as_a_failed_run(world: &World) {
 
 fn a_closure_is_recorded_and_its_memories_are_credited(world: &World) {
     let client = world.client();
-    let answer: u32 = client.trace("Add 1 and 2").blocking(true).run(|ctx| {
+    let answer: u32 = client.trace("Add 1 and 2").until_learned(true).run(|ctx| {
         assert!(ctx.memories().is_empty());
         TraceResult::new(3, "1 + 2 = 3").pass()
     });
     assert_eq!(answer, 3);
     let before = world.recall("Add 1 and 2")[0].q_value;
-    client.trace("Add 1 and 2").blocking(true).run(|ctx| {
+    client.trace("Add 1 and 2").until_learned(true).run(|ctx| {
         assert_eq!(ctx.memories().len(), 1);
         TraceResult::new(3, "1 + 2 = 3").pass()
     });

@@ -1,6 +1,6 @@
 //! The ways to sit the exam.
 
-use reflect_sdk::{BoxError, Message, ReflectClient, Review, Style, Verdict};
+use reflect_sdk::{BoxError, Message, ReflectClient, Review, PromptStyle, Verdict};
 
 use crate::model::Model;
 use crate::questions::Questions;
@@ -40,9 +40,9 @@ impl Arm {
                 Self::Full | Self::Compact => {
                     let query = reflect.augment_with_memories(&question.text).limit(3);
                     let style = if self == Self::Full {
-                        Style::Full
+                        PromptStyle::Full
                     } else {
-                        Style::Compact
+                        PromptStyle::Compact
                     };
                     let augmented = query.style(style).await?;
                     let ids = augmented.memory_ids();

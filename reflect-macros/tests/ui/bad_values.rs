@@ -2,7 +2,7 @@ use reflect_sdk::{TraceContext, reflect_trace};
 
 #[reflect_trace(
     limit = 500,
-    control = 1.5,
+    control_share = 1.5,
     returns = "both",
     strict = maybe,
     on_cancel = "panic",

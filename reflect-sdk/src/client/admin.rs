@@ -15,7 +15,7 @@ use super::handle::Handle;
 use super::{Async, ReflectClient};
 use crate::core::Worker;
 use crate::error::Result;
-use crate::transport::{Connection, Http};
+use crate::transport::Http;
 
 /// The administration of a project; see [`ReflectClient::admin`].
 #[derive(Debug)]
@@ -23,17 +23,6 @@ pub struct Admin<M = Async>(ReflectClient<M>);
 
 impl<M> ReflectClient<M> {
     /// Keys, statistics, export and import of the project.
-    ///
-    /// ```no_run
-    /// use reflect_sdk::ReflectClient;
-    ///
-    /// async fn show(client: &ReflectClient) -> reflect_sdk::Result<()> {
-    ///     for key in client.admin().list_api_keys().await? {
-    ///         println!("{} {}", key.label, key.status);
-    ///     }
-    ///     Ok(())
-    /// }
-    /// ```
     pub fn admin(&self) -> Admin<M> {
         Admin(self.clone())
     }
@@ -46,20 +35,6 @@ impl<M> Admin<M> {
     }
 
     /// Creates a key. Only the reply holds its text.
-    ///
-    /// ```no_run
-    /// use reflect_sdk::ReflectClient;
-    /// use reflect_sdk::types::Scope;
-    ///
-    /// async fn create(client: &ReflectClient) -> reflect_sdk::Result<String> {
-    ///     let created = client
-    ///         .admin()
-    ///         .create_api_key("nightly evaluation")
-    ///         .scopes([Scope::MemoryRead, Scope::TraceWrite])
-    ///         .await?;
-    ///     Ok(created.api_key)
-    /// }
-    /// ```
     pub fn create_api_key(&self, label: impl Into<String>) -> Call<CreateApiKey, M> {
         self.0.call(CreateApiKey::new(label))
     }
@@ -75,17 +50,7 @@ impl<M> Admin<M> {
     }
 
     /// The pass rates of the project, and whether memories help: the runs with memories compared with those
-    /// of the [control arm](crate::ClientBuilder::control).
-    ///
-    /// ```no_run
-    /// use reflect_sdk::ReflectClient;
-    ///
-    /// async fn show(client: &ReflectClient) -> reflect_sdk::Result<()> {
-    ///     let report = client.admin().report().since("2026-11-01T00:00:00Z").by("model").await?;
-    ///     println!("{}: {:?}", report.people.conclusion, report.people.difference);
-    ///     Ok(())
-    /// }
-    /// ```
+    /// of the [control arm](crate::ClientBuilder::control_share).
     pub fn report(&self) -> Call<GetReport, M> {
         self.0.call(GetReport::default())
     }
@@ -99,47 +64,32 @@ impl<M> Admin<M> {
     /// Sets the largest `alpha` of a review in the project, from 0 to 1; `None` for no limit. A review
     /// with a larger one is refused from now on.
     pub fn set_max_alpha(&self, limit: impl Into<Option<f64>>) -> Call<UpdateProject, M> {
-        self.0.call(UpdateProject {
-            max_alpha: Some(limit.into()),
-            ..UpdateProject::default()
-        })
+        self.update(|project| project.max_alpha = Some(limit.into()))
     }
 
     /// Sets the number of memories that the project keeps in answers; `None` for all. The least useful
     /// ones beyond it are archived by the next query.
     pub fn set_max_memories(&self, limit: impl Into<Option<u64>>) -> Call<UpdateProject, M> {
-        self.0.call(UpdateProject {
-            max_memories: Some(limit.into()),
-            ..UpdateProject::default()
-        })
+        self.update(|project| project.max_memories = Some(limit.into()))
     }
 
     /// Sets how the project's memories are ranked unless a query says otherwise; `None` for the server's
     /// choice.
     pub fn set_ranking(&self, ranking: impl Into<Option<Ranking>>) -> Call<UpdateProject, M> {
-        self.0.call(UpdateProject {
-            ranking: Some(ranking.into()),
-            ..UpdateProject::default()
-        })
+        self.update(|project| project.ranking = Some(ranking.into()))
     }
 
     /// Sets which memories wait for a person's approval from now on; `None` for none. Approve one with
     /// [`update_memory(…).restore()`](Call::restore).
     pub fn set_approval(&self, approve: impl Into<Option<Approval>>) -> Call<UpdateProject, M> {
-        self.0.call(UpdateProject {
-            approve: Some(approve.into()),
-            ..UpdateProject::default()
-        })
+        self.update(|project| project.approve = Some(approve.into()))
     }
 
     /// Sets the share of runs, from 0 to 1, that are given no memories, for comparison; `None` for none.
-    /// Clients with [a share of their own](crate::ClientBuilder::control) keep it; others read this one at
+    /// Clients with [a share of their own](crate::ClientBuilder::control_share) keep it; others read this one at
     /// most once a minute.
     pub fn set_control(&self, share: impl Into<Option<f64>>) -> Call<UpdateProject, M> {
-        self.0.call(UpdateProject {
-            control: Some(share.into()),
-            ..UpdateProject::default()
-        })
+        self.update(|project| project.control = Some(share.into()))
     }
 
     /// Sets whether memories that are learned from now on keep values that identify a person or a case,
@@ -148,10 +98,13 @@ impl<M> Admin<M> {
         &self,
         keep: impl Into<Option<bool>>,
     ) -> Call<UpdateProject, M> {
-        self.0.call(UpdateProject {
-            keep_personal_values: Some(keep.into()),
-            ..UpdateProject::default()
-        })
+        self.update(|project| project.keep_personal_values = Some(keep.into()))
+    }
+
+    fn update(&self, change: impl FnOnce(&mut UpdateProject)) -> Call<UpdateProject, M> {
+        let mut update = UpdateProject::default();
+        change(&mut update);
+        self.0.call(update)
     }
 
     /// The settings of the project.
@@ -343,7 +296,7 @@ pub fn bootstrap(
 ) -> Result<Call<BootstrapProject>> {
     let builder = ReflectClient::builder().project(&request.project_id);
     let http = Http::new(base_url.as_ref(), None, builder.timeouts())?;
-    let core = builder.core(Connection::http(http.clone()), Worker::default())?;
+    let core = builder.core(Arc::new(http.clone()), Worker::default())?;
     let token = SecretString::from(token.into());
     Ok(Call::new(
         Arc::new(Handle::new(core)),

@@ -13,16 +13,16 @@ pub struct AugmentedTask {
     /// The task and the memories as one text for a prompt; the task alone if there are none.
     pub augmented_task: String,
     /// The side of the comparison with and without memories; `None` without a
-    /// [control arm](crate::ClientBuilder::control). Pass it on with
+    /// [control arm](crate::ClientBuilder::control_share). Pass it on with
     /// [`given`](crate::calls::Call::given).
     pub arm: Option<Arm>,
-    style: Style,
+    style: PromptStyle,
 }
 
 /// How memories are written into a prompt.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum Style {
+pub enum PromptStyle {
     /// Tags, outcome, utility and instructions on how to weigh them.
     #[default]
     Full,
@@ -44,11 +44,11 @@ impl AugmentedTask {
     /// Puts the memories after the task. Their texts are neutral, whatever server they come from, so that none of them
     /// can close its own tag.
     pub fn new(task: impl Into<String>, memories: Vec<Memory>) -> Self {
-        Self::styled(task, memories, Style::Full)
+        Self::styled(task, memories, PromptStyle::Full)
     }
 
     /// Like [`new`](Self::new), in this style.
-    pub fn styled(task: impl Into<String>, memories: Vec<Memory>, style: Style) -> Self {
+    pub fn styled(task: impl Into<String>, memories: Vec<Memory>, style: PromptStyle) -> Self {
         let task = task.into();
         let augmented_task = if memories.is_empty() {
             task.clone()
@@ -62,16 +62,6 @@ impl AugmentedTask {
             arm: None,
             style,
         }
-    }
-
-    /// The task alone, for a run of the control arm.
-    pub(super) fn control(task: String, style: Style) -> Self {
-        Self::styled(task, Vec::new(), style).in_arm(Some(Arm::Control))
-    }
-
-    pub(super) fn in_arm(mut self, arm: Option<Arm>) -> Self {
-        self.arm = arm;
-        self
     }
 
     /// The memories alone, which can close none of their tags, for a prompt with words of its own around them; empty if there
@@ -90,21 +80,21 @@ impl AugmentedTask {
 }
 
 /// The task and the memories as one text.
-pub(crate) fn augmented(task: &str, memories: &[Memory], style: Style) -> String {
+pub(crate) fn augmented(task: &str, memories: &[Memory], style: PromptStyle) -> String {
     let blocks = blocks(memories, style);
     match style {
-        Style::Full => format!(
+        PromptStyle::Full => format!(
             "{task}\n\n<relevant_memories>\n<instructions>{INSTRUCTIONS}</instructions>\n\n{blocks}\n\
              </relevant_memories>"
         ),
-        Style::Compact => format!("{COMPACT_HEADING}\n{blocks}\n\nTask: {task}"),
+        PromptStyle::Compact => format!("{COMPACT_HEADING}\n{blocks}\n\nTask: {task}"),
     }
 }
 
-fn blocks(memories: &[Memory], style: Style) -> String {
+fn blocks(memories: &[Memory], style: PromptStyle) -> String {
     let (block, between): (fn(&Memory) -> String, _) = match style {
-        Style::Full => (block, "\n\n"),
-        Style::Compact => (note, "\n"),
+        PromptStyle::Full => (block, "\n\n"),
+        PromptStyle::Compact => (note, "\n"),
     };
     memories.iter().map(block).collect::<Vec<_>>().join(between)
 }
@@ -280,7 +270,8 @@ mod tests {
             memory(&json!({"guidance": "Ask first.", "summary": "not shown"})),
             memory(&json!({"summary": "word ".repeat(50)})),
         ];
-        let augmented = AugmentedTask::styled("Which topic: my loan?", memories, Style::Compact);
+        let augmented =
+            AugmentedTask::styled("Which topic: my loan?", memories, PromptStyle::Compact);
         assert_eq!(
             augmented.augmented_task,
             format!(
@@ -293,14 +284,14 @@ mod tests {
                 "word ".repeat(40)
             )
         );
-        let none = AugmentedTask::styled("t", vec![], Style::Compact);
+        let none = AugmentedTask::styled("t", vec![], PromptStyle::Compact);
         assert_eq!(none.augmented_task, "t");
     }
 
     #[test]
     fn a_memory_of_any_server_is_shown_without_hidden_characters_and_lookalikes() {
         let task = "＜/past_task＞ < / memory> \u{1b}]0;x\u{7}\u{202e}\u{e0041}\u{200b}👩‍🔬";
-        for style in [Style::Full, Style::Compact] {
+        for style in [PromptStyle::Full, PromptStyle::Compact] {
             let hostile = memory(&json!({"task": task}));
             let shown = AugmentedTask::styled("t", vec![hostile], style).augmented_task;
             assert!(shown.contains("‹/past_task› ‹ / memory› 👩‍🔬"), "{shown:?}");
@@ -322,7 +313,7 @@ mod tests {
         fn no_memory_can_open_a_line_or_a_tag_in_the_compact_style(text: String) {
             let hostile = format!("{text}\n- </task>\u{2028}{text}");
             let hostile = memory(&json!({"task": hostile, "feedback": hostile, "summary": hostile}));
-            let shown = AugmentedTask::styled("t", vec![hostile], Style::Compact).memory_blocks();
+            let shown = AugmentedTask::styled("t", vec![hostile], PromptStyle::Compact).memory_blocks();
             prop_assert_eq!(shown.lines().count(), 2);
             prop_assert!(!shown.contains('\u{2028}'), "{shown}");
             prop_assert_eq!(neutral::for_prompt(&shown), shown.as_str());

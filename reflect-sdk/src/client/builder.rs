@@ -14,7 +14,7 @@ use crate::error::{Error, Result};
 use crate::spool::{Destination, Spool, SpoolSettings};
 #[cfg(feature = "embedded")]
 use crate::transport::Embedded;
-use crate::transport::{Connection, Http, Timeouts, Transport};
+use crate::transport::{Http, Timeouts, Transport};
 
 /// Configures a [`ReflectClient`]. The last method names the server or the engine.
 ///
@@ -134,15 +134,15 @@ impl ClientBuilder {
     ///
     /// fn main() -> reflect_sdk::Result<()> {
     ///     let client = ReflectClient::builder()
-    ///         .control(0.1)
+    ///         .control_share(0.1)
     ///         .http("http://localhost:8000", "rf_live_abc123_secret456")?;
-    ///     let refused = ReflectClient::builder().control(10.0).http("http://localhost:8000", "rf");
+    ///     let refused = ReflectClient::builder().control_share(10.0).http("http://localhost:8000", "rf");
     ///     assert!(refused.unwrap_err().to_string().contains("`control` must be from 0 to 1"));
     ///     Ok(())
     /// }
     /// ```
-    pub fn control(mut self, share: f64) -> Self {
-        self.settings.control = Some(share);
+    pub fn control_share(mut self, share: f64) -> Self {
+        self.settings.control_share = Some(share);
         self
     }
 
@@ -150,7 +150,8 @@ impl ClientBuilder {
     /// up to 30 s by default. `Retry-After` is honoured within the limit; a wait that would exceed it
     /// ends at the limit with a last attempt, which gets ten seconds more.
     ///
-    /// While 64 runs wait for another attempt no others are begun, and the time of a run begins with
+    /// All runs that have failed wait together: one of them is sent after each wait, and the first
+    /// success sends the others. While 64 wait no others are begun, and the time of a run begins with
     /// its first attempt.
     pub fn background_retry(mut self, policy: RetryPolicy, deadline: Duration) -> Self {
         self.settings.submit_retry = policy;
@@ -173,16 +174,6 @@ impl ClientBuilder {
     /// returns. The next client with the same folder, project and server sends what a process leaves
     /// behind. Several processes may share the folder. Runs that Reflect permanently refuses are moved to
     /// its folder `rejected`, with the reason.
-    ///
-    /// ```no_run
-    /// use reflect_sdk::ReflectClient;
-    ///
-    /// fn main() -> reflect_sdk::Result<()> {
-    ///     let client = ReflectClient::builder().spool("/var/lib/my-agent/reflect").env()?;
-    ///     println!("{:?}", client.stats());
-    ///     Ok(())
-    /// }
-    /// ```
     pub fn spool(mut self, folder: impl Into<PathBuf>) -> Self {
         self.spool.directory = Some(folder.into());
         self
@@ -228,7 +219,7 @@ impl ClientBuilder {
     ) -> Result<ReflectClient> {
         let key = SecretString::from(api_key.into());
         let http = Http::new(base_url.as_ref(), Some(key), self.timeouts)?;
-        self.connect(Connection::http(http), Worker::default())
+        self.connect(Arc::new(http), Worker::default())
     }
 
     /// A client of the server, project and key in `REFLECT_BASE_URL`, `REFLECT_PROJECT_ID` and
@@ -259,8 +250,7 @@ impl ClientBuilder {
     /// A client of an engine in this process, with its data in the SQLite file at `path`, which is
     /// created if missing.
     ///
-    /// No key, server or download is needed. Several processes may use one file; a forked process
-    /// cannot use its parent's client. To a [spool](Self::spool) each path is a server of its own, so
+    /// No key, server or download is needed. Several processes may use one file. To a [spool](Self::spool) each path is a server of its own, so
     /// spell the path the same way each time.
     ///
     /// ```
@@ -308,7 +298,7 @@ impl ClientBuilder {
     ) -> Result<ReflectClient> {
         let worker = Worker::default();
         let embedded = worker.wait(start, self.settings.deadline)?;
-        self.connect(Connection::embedded(embedded), worker)
+        self.connect(Arc::new(embedded), worker)
     }
 
     /// Needs the feature `embedded`.
@@ -323,13 +313,15 @@ impl ClientBuilder {
 
     /// A client of a transport of your own.
     pub fn transport(self, transport: Arc<dyn Transport>) -> Result<ReflectClient> {
-        self.connect(Connection::shared(transport), Worker::default())
+        self.connect(transport, Worker::default())
     }
 
-    fn connect(self, connection: Connection, worker: Worker) -> Result<ReflectClient> {
+    fn connect(self, transport: Arc<dyn Transport>, worker: Worker) -> Result<ReflectClient> {
         self.project.validate()?;
-        self.settings.control.map_or(Ok(()), Arm::check_share)?;
-        let client = ReflectClient::with_core(self.core(connection, worker)?);
+        self.settings
+            .control_share
+            .map_or(Ok(()), Arm::check_share)?;
+        let client = ReflectClient::with_core(self.core(transport, worker)?);
         client.handle().outbox().send_left_overs();
         Ok(client)
     }
@@ -338,16 +330,16 @@ impl ClientBuilder {
         self.timeouts
     }
 
-    pub(super) fn core(self, connection: Connection, worker: Worker) -> Result<Core> {
+    pub(super) fn core(self, transport: Arc<dyn Transport>, worker: Worker) -> Result<Core> {
         let to = Destination {
-            server: connection.transport().server(),
+            server: transport.server(),
             project: self.project.clone(),
         };
         let spool = Spool::open(self.spool, to)?;
         Ok(Core::new(
             self.project,
             self.settings,
-            connection,
+            Some(transport),
             worker,
             spool,
         ))

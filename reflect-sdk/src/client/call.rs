@@ -103,7 +103,7 @@ impl<A: Action> IntoFuture for Call<A, Async> {
     fn into_future(self) -> Self::IntoFuture {
         Box::pin(async move {
             let core = self.handle.core();
-            core.check_enabled()?;
+            core.transport()?;
             self.action.check()?;
             let context = CallContext(Arc::clone(core));
             core.worker().spawn(self.action.run(context))?.await?
@@ -114,17 +114,13 @@ impl<A: Action> IntoFuture for Call<A, Async> {
 impl<A: Action> Call<A, Blocking> {
     /// Makes the call and waits for the reply, for at most the client's deadline.
     pub fn call(self) -> Result<A::Output> {
-        /// The I/O thread keeps the deadline; this covers a thread that is starved.
-        const GRACE: Duration = Duration::from_secs(5);
-
         let core = self.handle.core();
-        core.check_enabled()?;
+        core.transport()?;
         self.action.check()?;
         let limit = core.settings.deadline;
         let limit = limit.saturating_add(self.action.extra_time());
         let context = CallContext(Arc::clone(core));
-        core.worker()
-            .wait(self.action.run(context), limit.saturating_add(GRACE))
+        core.worker().wait(self.action.run(context), limit)
     }
 }
 

@@ -1,13 +1,12 @@
 use std::panic::{RefUnwindSafe, UnwindSafe};
 use std::sync::Arc;
-use std::time::Duration;
 
 use crate::core::Core;
+use crate::outbox::Outbox;
 #[cfg(feature = "flush-at-exit")]
 use crate::outbox::at_exit;
 #[cfg(any(feature = "flush-at-exit", feature = "panic-hook"))]
 use crate::outbox::registry;
-use crate::outbox::{Outbox, PendingRun};
 
 /// The part of a client that its users own. The last handle waits for pending runs; these hold the
 /// core alone, so that they do not delay that moment.
@@ -34,25 +33,15 @@ impl Handle {
         self.0.core()
     }
 
-    pub(super) fn outbox(&self) -> &Outbox {
+    pub(crate) fn outbox(&self) -> &Outbox {
         &self.0
-    }
-
-    /// Takes a finished run, which is then sent in the background.
-    pub(crate) fn submit(&self, run: PendingRun) {
-        self.0.submit(run);
-    }
-
-    /// Waits until all runs so far are settled, for at most `limit`.
-    pub(crate) fn wait_for_pending(&self, limit: Duration) {
-        self.0.wait_blocking(limit);
     }
 }
 
 impl Drop for Handle {
     fn drop(&mut self) {
         let limit = self.core().settings.shutdown_timeout;
-        self.wait_for_pending(limit);
+        self.0.wait_blocking(limit);
         // Runs may still be on their way through the transport.
         if self.0.is_idle() {
             self.0.close(limit);

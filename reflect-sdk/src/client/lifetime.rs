@@ -12,17 +12,6 @@ static GLOBAL: RwLock<Option<ReflectClient>> = RwLock::new(None);
 impl ReflectClient<Async> {
     /// Waits until all runs that ended before this call are sent, for at most `limit`, and returns the
     /// outcome of all runs so far.
-    ///
-    /// ```no_run
-    /// use std::time::Duration;
-    ///
-    /// use reflect_sdk::ReflectClient;
-    ///
-    /// async fn flush(client: &ReflectClient) {
-    ///     let stats = client.flush(Duration::from_secs(5)).await;
-    ///     println!("{} sent, {} failed", stats.sent, stats.failed);
-    /// }
-    /// ```
     pub fn flush(&self, limit: Duration) -> impl Future<Output = DeliveryStats> + Send + 'static {
         let outbox = self.handle().outbox().clone();
         let pending = outbox.mark();
@@ -50,8 +39,6 @@ impl ReflectClient<Async> {
     /// }
     /// ```
     pub fn install(&self) -> FlushGuard {
-        #[cfg(feature = "macros")]
-        super::as_client::mark_client_available();
         let mut global = GLOBAL.write().unwrap_or_else(PoisonError::into_inner);
         let replaced = global.replace(self.clone());
         drop(global);
@@ -93,7 +80,7 @@ pub struct FlushGuard(ReflectClient);
 impl Drop for FlushGuard {
     fn drop(&mut self) {
         let limit = self.0.core().settings.shutdown_timeout;
-        self.0.handle().wait_for_pending(limit);
+        self.0.handle().outbox().wait_blocking(limit);
     }
 }
 

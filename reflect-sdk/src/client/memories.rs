@@ -1,17 +1,17 @@
 use std::mem;
 
 use reflect_types::{
-    Arm, DeleteMemory, ExplainMemories, GetMemory, InvalidField, ListMemories, ListMemoryChanges,
-    MemoryId, MemoryStatus, MemoryUpdate, QueryMemories, Ranking, ReflectionEdit, UpdateMemory,
-    Validate,
+    Arm, AuthoredReflection, CreateTrace, DeleteMemory, ExplainMemories, GetMemory, InvalidField,
+    ListMemories, ListMemoryChanges, MemoryId, MemoryStatus, MemoryUpdate, QueryMemories, Ranking,
+    ReflectionEdit, Review, TraceReceipt, Trajectory, UpdateMemory, Validate, Verdict,
 };
 use serde_json::Value;
 
 use super::ReflectClient;
-use super::augment::{AugmentedTask, Style};
+use super::augment::{AugmentedTask, PromptStyle};
 use super::call::{Action, Call, CallContext};
 use super::create_trace::idempotency_key;
-use super::query::QueryOptions;
+use super::query::{QueryOptions, query_setters};
 use crate::error::Result;
 
 impl<M> ReflectClient<M> {
@@ -34,20 +34,11 @@ impl<M> ReflectClient<M> {
     }
 
     /// The task with retrieved memories as one text for a prompt.
-    ///
-    /// ```no_run
-    /// use reflect_sdk::ReflectClient;
-    ///
-    /// async fn prompt(client: &ReflectClient) -> reflect_sdk::Result<String> {
-    ///     let augmented = client.augment_with_memories("Refund order 7").limit(3).await?;
-    ///     Ok(augmented.augmented_task)
-    /// }
-    /// ```
     pub fn augment_with_memories(&self, task: impl Into<String>) -> Call<AugmentWithMemories, M> {
         self.call(AugmentWithMemories {
             query: QueryMemories::new(task),
-            style: Style::Full,
-            control: None,
+            style: PromptStyle::Full,
+            control_share: None,
         })
     }
 
@@ -179,27 +170,29 @@ impl<M> Call<ListMemories, M> {
 #[derive(Clone, Debug)]
 pub struct AugmentWithMemories {
     query: QueryMemories,
-    style: Style,
-    control: Option<f64>,
+    style: PromptStyle,
+    control_share: Option<f64>,
 }
 
 impl Action for AugmentWithMemories {
     type Output = AugmentedTask;
 
     fn check(&self) -> Result<(), InvalidField> {
-        self.control.map_or(Ok(()), Arm::check_share)?;
+        self.control_share.map_or(Ok(()), Arm::check_share)?;
         self.query.validate()
     }
 
     async fn run(self, CallContext(core): CallContext) -> Result<AugmentedTask> {
-        let share = core.control_share(self.control).await;
+        let share = core.control_share(self.control_share).await;
         let arm = Arm::draw(&idempotency_key(), share);
         let task = self.query.task.clone();
-        if arm == Some(Arm::Control) {
-            return Ok(AugmentedTask::control(task, self.style));
-        }
-        let memories = core.call(self.query).await?;
-        Ok(AugmentedTask::styled(task, memories, self.style).in_arm(arm))
+        let memories = match arm {
+            Some(Arm::Control) => Vec::new(),
+            _ => core.call(self.query).await?,
+        };
+        let mut augmented = AugmentedTask::styled(task, memories, self.style);
+        augmented.arm = arm;
+        Ok(augmented)
     }
 }
 
@@ -236,69 +229,127 @@ impl HasQuery for AugmentWithMemories {
 
     fn set_options(&mut self, options: QueryOptions) {
         self.style = options.style;
-        self.control = options.control;
+        self.control_share = options.control_share;
         self.query = options.query(mem::take(&mut self.query.task));
     }
 }
 
 impl<M> Call<AugmentWithMemories, M> {
-    /// How the memories are written into the prompt; [`Style::Full`] by default.
-    pub fn style(self, style: Style) -> Self {
+    /// How the memories are written into the prompt; [`PromptStyle::Full`] by default.
+    pub fn style(self, style: PromptStyle) -> Self {
         self.set(|augment| augment.style = style)
     }
 
     /// The share of calls, from 0 to 1, that return the task without memories, for comparison; by
-    /// default that of [the client](crate::ClientBuilder::control). Pass the result on to
+    /// default that of [the client](crate::ClientBuilder::control_share). Pass the result on to
     /// [`given`](Call::given), so that the trace has the arm.
-    pub fn control(self, share: f64) -> Self {
-        self.set(|augment| augment.control = Some(share))
+    pub fn control_share(self, share: f64) -> Self {
+        self.set(|augment| augment.control_share = Some(share))
     }
 }
 
 /// The options of [`ReflectClient::query_memories`] and [`ReflectClient::augment_with_memories`].
 impl<A: HasQuery, M> Call<A, M> {
     /// Replaces all options of the query.
-    pub fn options(self, options: QueryOptions) -> Self {
+    pub fn query(self, options: QueryOptions) -> Self {
         self.set(|call| call.set_options(options))
     }
 
-    /// The maximum number of memories, from 1 to 100; 10 by default.
-    pub fn limit(self, limit: u32) -> Self {
-        self.set_query(|query| query.limit = limit)
-    }
-
-    /// How memories are ranked; the server's choice by default.
-    pub fn ranking(self, ranking: Ranking) -> Self {
-        self.set_query(|query| query.ranking = Some(ranking))
-    }
-
-    /// The weight of utility against similarity in the classic ranking, from 0 to 1; 0.5 by default:
-    /// `score = (1 - lambda) * similarity + lambda * q_value`. Any other value selects
-    /// the classic ranking.
-    pub fn lambda(self, lambda: f64) -> Self {
-        self.set_query(|query| query.lambda = lambda)
-    }
-
-    /// The weight of rank against variety, from 0 to 1; 0.7 by default; 1 disables variety.
-    pub fn mmr_lambda(self, mmr_lambda: f64) -> Self {
-        self.set_query(|query| query.mmr_lambda = mmr_lambda)
-    }
-
-    /// The lowest cosine similarity of a result; the server's choice by default.
-    pub fn similarity_threshold(self, threshold: f64) -> Self {
-        self.set_query(|query| query.similarity_threshold = Some(threshold))
-    }
-
-    /// Only memories whose metadata has this value under this key, or a list that holds it. Further
-    /// calls narrow the result.
-    pub fn metadata_filter(self, key: impl Into<String>, value: impl Into<Value>) -> Self {
-        self.set_query(|query| {
-            let filter = query.metadata_filter.get_or_insert_default();
-            filter.insert(key.into(), value.into());
-        })
-    }
+    query_setters!();
 
     fn set_query(self, change: impl FnOnce(&mut QueryMemories)) -> Self {
         self.set(|action| change(action.query()))
+    }
+}
+
+impl<M> ReflectClient<M> {
+    /// Stores a lesson of your own as a memory, without a run.
+    ///
+    /// `summary` says what was learned and `guidance` what to do next time.
+    ///
+    /// ```no_run
+    /// use reflect_sdk::{ReflectClient, Verdict};
+    ///
+    /// async fn teach(client: &ReflectClient) -> reflect_sdk::Result<()> {
+    ///     client
+    ///         .create_memory(
+    ///             "Refund an order",
+    ///             "Refunds need an order that is younger than 30 days",
+    ///             "Look up the order's date before promising anything",
+    ///             Verdict::Pass,
+    ///         )
+    ///         .applicable_tools(["get_order"])
+    ///         .await?;
+    ///     Ok(())
+    /// }
+    /// ```
+    pub fn create_memory(
+        &self,
+        task: impl Into<String>,
+        summary: impl Into<String>,
+        guidance: impl Into<String>,
+        result: Verdict,
+    ) -> Call<CreateMemory, M> {
+        let authored = AuthoredReflection {
+            summary: summary.into(),
+            guidance: guidance.into(),
+            ..AuthoredReflection::default()
+        };
+        let mut trace = CreateTrace::new(task, Trajectory::default());
+        trace.review = Some(Review {
+            reflection: Some(authored),
+            ..Review::new(result)
+        });
+        trace.idempotency_key = Some(idempotency_key());
+        self.call(CreateMemory(trace))
+    }
+}
+
+/// Stores a lesson; see [`ReflectClient::create_memory`].
+#[derive(Clone, Debug)]
+pub struct CreateMemory(CreateTrace);
+
+impl<M> Call<CreateMemory, M> {
+    /// The mistake that the lesson prevents.
+    pub fn key_mistake(self, text: impl Into<String>) -> Self {
+        self.authored(|authored| authored.key_mistake = text.into())
+    }
+
+    /// The correct action.
+    pub fn correct_action(self, text: impl Into<String>) -> Self {
+        self.authored(|authored| authored.correct_action = text.into())
+    }
+
+    /// The tools the lesson is about.
+    pub fn applicable_tools(self, tools: impl IntoIterator<Item = impl Into<String>>) -> Self {
+        let tools = tools.into_iter().map(Into::into).collect();
+        self.authored(|authored| authored.applicable_tools = tools)
+    }
+
+    /// The memories that led to the lesson; the verdict moves their utility.
+    pub fn retrieved_memories(self, ids: impl IntoIterator<Item = impl Into<MemoryId>>) -> Self {
+        let ids = ids.into_iter().map(Into::into).collect();
+        self.set(|memory| memory.0.retrieved_memory_ids = ids)
+    }
+
+    fn authored(self, change: impl FnOnce(&mut AuthoredReflection)) -> Self {
+        self.set(|memory| {
+            let review = memory.0.review.as_mut();
+            if let Some(authored) = review.and_then(|review| review.reflection.as_mut()) {
+                change(authored);
+            }
+        })
+    }
+}
+
+impl Action for CreateMemory {
+    type Output = TraceReceipt;
+
+    fn check(&self) -> Result<(), InvalidField> {
+        self.0.validate()
+    }
+
+    async fn run(self, CallContext(core): CallContext) -> Result<TraceReceipt> {
+        core.call(self.0).await
     }
 }

@@ -6,18 +6,14 @@ mod as_client;
 mod augment;
 mod builder;
 mod call;
-mod create_memory;
 mod create_trace;
 mod handle;
 mod lifetime;
 mod memories;
 mod query;
-mod reviews;
 #[cfg(feature = "macros")]
 mod scope;
-mod skill;
 mod traces;
-mod wait;
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -29,19 +25,19 @@ pub use self::admin::{Admin, BootstrapProject, bootstrap};
 #[cfg(feature = "macros")]
 pub use self::as_client::{AsClient, Installed, client};
 pub(crate) use self::augment::augmented;
-pub use self::augment::{AugmentedTask, Style};
+pub use self::augment::{AugmentedTask, PromptStyle};
 pub use self::builder::ClientBuilder;
 pub use self::call::{Action, Async, Blocking, Call, CallContext};
-pub use self::create_memory::CreateMemory;
 pub(crate) use self::create_trace::idempotency_key;
+pub use self::create_trace::{CreateTraceAndWait, WaitForTrace};
 pub(crate) use self::handle::Handle;
 pub use self::lifetime::FlushGuard;
 
-pub use self::memories::AugmentWithMemories;
+pub use self::memories::{AugmentWithMemories, CreateMemory};
 pub use self::query::QueryOptions;
+pub(crate) use self::query::query_setters;
 #[cfg(feature = "macros")]
 pub use self::scope::WithClient;
-pub use self::wait::{CreateTraceAndWait, WaitForTrace};
 use crate::core::Core;
 
 /// A client for the Reflect API. Cheap to clone.

@@ -1,11 +1,53 @@
 use reflect_types::{Metadata, QueryMemories, Ranking};
 use serde_json::Value;
 
-use super::augment::Style;
+use super::augment::PromptStyle;
+
+/// The options that a query, its options and a run share.
+macro_rules! query_setters {
+    () => {
+        /// The maximum number of memories, from 1 to 100; 10 by default.
+        pub fn limit(self, limit: u32) -> Self {
+            self.set_query(|query| query.limit = limit)
+        }
+
+        /// How memories are ranked; the server's choice by default.
+        pub fn ranking(self, ranking: Ranking) -> Self {
+            self.set_query(|query| query.ranking = Some(ranking))
+        }
+
+        /// The weight of utility against similarity in the classic ranking, from 0 to 1; 0.5 by default:
+        /// `score = (1 - lambda) * similarity + lambda * q_value`. Another value asks for that ranking.
+        pub fn lambda(self, lambda: f64) -> Self {
+            self.set_query(|query| query.lambda = lambda)
+        }
+
+        /// The weight of rank against variety, from 0 to 1; 0.7 by default; 1 disables variety.
+        pub fn mmr_lambda(self, mmr_lambda: f64) -> Self {
+            self.set_query(|query| query.mmr_lambda = mmr_lambda)
+        }
+
+        /// The lowest cosine similarity of a memory; the server's choice by default.
+        pub fn similarity_threshold(self, threshold: f64) -> Self {
+            self.set_query(|query| query.similarity_threshold = Some(threshold))
+        }
+
+        /// Only memories whose metadata has this value under this key, or a list that holds it. Further
+        /// calls narrow the result.
+        pub fn metadata_filter(self, key: impl Into<String>, value: impl Into<Value>) -> Self {
+            self.set_query(|query| {
+                let filter = query.metadata_filter.get_or_insert_default();
+                filter.insert(key.into(), value.into());
+            })
+        }
+    };
+}
+
+pub(crate) use query_setters;
 
 /// The options of a query for memories: what is retrieved, and how it is ranked.
 ///
-/// A [query](crate::calls::Call::options), a [run](crate::TraceBuilder::options) and
+/// A [query](crate::calls::Call::query), a [run](crate::TraceBuilder::query) and
 /// `#[reflect_trace(query = …)]` take them.
 ///
 /// ```
@@ -15,6 +57,7 @@ use super::augment::Style;
 /// assert_eq!(options.limit, 3);
 /// ```
 #[derive(Clone, Debug, PartialEq)]
+#[must_use]
 #[non_exhaustive]
 pub struct QueryOptions {
     /// The maximum number of memories, from 1 to 100; 10 by default.
@@ -31,70 +74,32 @@ pub struct QueryOptions {
     pub metadata_filter: Option<Metadata>,
     /// The lowest cosine similarity of a result; the server's choice by default.
     pub similarity_threshold: Option<f64>,
-    /// How the memories are written into a prompt; [`Style::Full`] by default.
-    pub style: Style,
+    /// How the memories are written into a prompt; [`PromptStyle::Full`] by default.
+    pub style: PromptStyle,
     /// The share of runs, from 0 to 1, that are given no memories, for comparison; by default that of
-    /// [the client](crate::ClientBuilder::control). A [run](crate::ReflectClient::trace) and
+    /// [the client](crate::ClientBuilder::control_share). A [run](crate::ReflectClient::trace) and
     /// [`augment_with_memories`](crate::ReflectClient::augment_with_memories) use it; a plain query is
     /// always answered.
-    pub control: Option<f64>,
+    pub control_share: Option<f64>,
 }
 
 impl QueryOptions {
-    /// Sets the maximum number of memories.
-    #[must_use]
-    pub fn limit(mut self, limit: u32) -> Self {
-        self.limit = limit;
+    fn set_query(mut self, change: impl FnOnce(&mut Self)) -> Self {
+        change(&mut self);
         self
     }
 
-    /// Sets how memories are ranked.
-    #[must_use]
-    pub fn ranking(mut self, ranking: Ranking) -> Self {
-        self.ranking = Some(ranking);
-        self
-    }
-
-    /// Sets the weight of utility against similarity, and so the classic ranking.
-    #[must_use]
-    pub fn lambda(mut self, lambda: f64) -> Self {
-        self.lambda = lambda;
-        self
-    }
-
-    /// Sets the weight of rank against variety.
-    #[must_use]
-    pub fn mmr_lambda(mut self, mmr_lambda: f64) -> Self {
-        self.mmr_lambda = mmr_lambda;
-        self
-    }
-
-    /// Adds a key and value that the metadata of a memory must match.
-    #[must_use]
-    pub fn metadata_filter(mut self, key: impl Into<String>, value: impl Into<Value>) -> Self {
-        let filter = self.metadata_filter.get_or_insert_default();
-        filter.insert(key.into(), value.into());
-        self
-    }
-
-    /// Sets the lowest cosine similarity.
-    #[must_use]
-    pub fn similarity_threshold(mut self, threshold: f64) -> Self {
-        self.similarity_threshold = Some(threshold);
-        self
-    }
+    query_setters!();
 
     /// Sets how the memories are written into a prompt.
-    #[must_use]
-    pub fn style(mut self, style: Style) -> Self {
+    pub fn style(mut self, style: PromptStyle) -> Self {
         self.style = style;
         self
     }
 
     /// Sets the share of runs that are given no memories.
-    #[must_use]
-    pub fn control(mut self, share: f64) -> Self {
-        self.control = Some(share);
+    pub fn control_share(mut self, share: f64) -> Self {
+        self.control_share = Some(share);
         self
     }
 
@@ -108,7 +113,7 @@ impl QueryOptions {
             metadata_filter,
             similarity_threshold,
             style: _,
-            control: _,
+            control_share: _,
         } = self;
         QueryMemories {
             task: task.into(),
@@ -131,8 +136,8 @@ impl Default for QueryOptions {
             mmr_lambda: QueryMemories::DEFAULT_MMR_LAMBDA,
             metadata_filter: None,
             similarity_threshold: None,
-            style: Style::Full,
-            control: None,
+            style: PromptStyle::Full,
+            control_share: None,
         }
     }
 }

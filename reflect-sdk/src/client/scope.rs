@@ -8,7 +8,6 @@ use std::task::{Context, Poll};
 use pin_project::pin_project;
 
 use super::ReflectClient;
-use super::as_client::mark_client_available;
 
 thread_local! {
     static SCOPED: RefCell<Option<ReflectClient>> = const { RefCell::new(None) };
@@ -50,7 +49,6 @@ impl ReflectClient {
     }
 
     fn enter(&self) -> Scope {
-        mark_client_available();
         Scope(swap(Some(self.clone())))
     }
 }

@@ -1,6 +1,9 @@
 use reflect_types::{
-    DeleteTraces, GetTrace, IngestStatus, ListOrder, ListTraces, RetryTrace, ReviewStatus, TraceId,
+    ChangeReview, CreateSkill, DeleteTraces, GetSkill, GetTrace, IngestStatus, ListOrder,
+    ListTraces, RetryTrace, Review, ReviewByKey, ReviewStatus, ReviewTrace, TraceId,
+    WithdrawReview,
 };
+use serde_json::Value;
 
 use super::ReflectClient;
 use super::call::Call;
@@ -25,15 +28,6 @@ impl<M> ReflectClient<M> {
     }
 
     /// One stored trace. An unknown id is an error with [`status`](crate::Error::status) 404.
-    ///
-    /// ```no_run
-    /// use reflect_sdk::ReflectClient;
-    ///
-    /// async fn show(client: &ReflectClient, id: &str) -> reflect_sdk::Result<()> {
-    ///     println!("{}", client.get_trace(id).await?.review_status);
-    ///     Ok(())
-    /// }
-    /// ```
     pub fn get_trace(&self, trace: impl Into<TraceId>) -> Call<GetTrace, M> {
         self.call(GetTrace::new(trace))
     }
@@ -44,16 +38,6 @@ impl<M> ReflectClient<M> {
     }
 
     /// Removes traces. Their memories stay, unless [`and_memories`](Call::and_memories) is set.
-    ///
-    /// ```no_run
-    /// use reflect_sdk::ReflectClient;
-    ///
-    /// async fn delete(client: &ReflectClient, ids: [&str; 2]) -> reflect_sdk::Result<()> {
-    ///     let gone = client.delete_traces(ids).and_memories().await?;
-    ///     println!("{} deleted", gone.deleted);
-    ///     Ok(())
-    /// }
-    /// ```
     pub fn delete_traces(
         &self,
         traces: impl IntoIterator<Item = impl Into<TraceId>>,
@@ -107,5 +91,97 @@ impl<M> Call<DeleteTraces, M> {
     /// Also removes the memories made from them.
     pub fn and_memories(self) -> Self {
         self.set(|delete| delete.delete_memories = true)
+    }
+}
+
+impl<M> ReflectClient<M> {
+    /// Reviews a stored trace. The reply holds the memory made from it.
+    ///
+    /// ```no_run
+    /// use reflect_sdk::{ReflectClient, Review};
+    ///
+    /// async fn review(client: &ReflectClient, id: &str) -> reflect_sdk::Result<()> {
+    ///     let review = Review::fail("Missed the revenue decline in Q3");
+    ///     let trace = client.review_trace(id, review).await?;
+    ///     println!("learned {:?}", trace.created_memory_id);
+    ///     Ok(())
+    /// }
+    /// ```
+    pub fn review_trace(
+        &self,
+        trace: impl Into<TraceId>,
+        review: impl Into<Review>,
+    ) -> Call<ReviewTrace, M> {
+        self.call(ReviewTrace::new(trace, review))
+    }
+
+    /// Reviews the trace with this idempotency key. An unknown one is an error with the status 404.
+    pub fn review_by_key(
+        &self,
+        idempotency_key: impl Into<String>,
+        review: impl Into<Review>,
+    ) -> Call<ReviewByKey, M> {
+        self.call(ReviewByKey::new(idempotency_key, review))
+    }
+
+    /// Reviews the only trace with this value in its metadata, or the only one of them without a review.
+    /// None is an error with the status 404, several are one with 409 that names them.
+    pub fn review_by_metadata(
+        &self,
+        name: impl Into<String>,
+        value: impl Into<Value>,
+        review: impl Into<Review>,
+    ) -> Call<ReviewByKey, M> {
+        self.call(ReviewByKey::matching(name, value, review))
+    }
+
+    /// Replaces the review of a trace. Its memory is rewritten, and utilities become what they would
+    /// be with this review from the start.
+    pub fn change_review(
+        &self,
+        trace: impl Into<TraceId>,
+        review: impl Into<Review>,
+    ) -> Call<ChangeReview, M> {
+        self.call(ChangeReview::new(trace, review))
+    }
+
+    /// Withdraws the review of a trace. Its memory is set aside, utilities become what they would be
+    /// without the review, and the trace is pending again.
+    pub fn withdraw_review(&self, trace: impl Into<TraceId>) -> Call<WithdrawReview, M> {
+        self.call(WithdrawReview::new(trace))
+    }
+}
+
+impl<M> Call<ReviewByKey, M> {
+    /// Asks for this value in the metadata of the trace too.
+    pub fn matching(self, name: impl Into<String>, value: impl Into<Value>) -> Self {
+        self.set(|by_key| {
+            by_key.metadata.insert(name.into(), value.into());
+        })
+    }
+}
+
+impl<M> ReflectClient<M> {
+    /// The project's skill: its memories condensed into one guide. `None` before the first one is
+    /// written.
+    pub fn get_skill(&self) -> Call<GetSkill, M> {
+        self.call(GetSkill)
+    }
+
+    /// Writes a new version of the skill.
+    pub fn create_skill(&self) -> Call<CreateSkill, M> {
+        self.call(CreateSkill::default())
+    }
+}
+
+impl<M> Call<CreateSkill, M> {
+    /// The number of memories of passed runs to read; 5 by default.
+    pub fn n_passed(self, n: u32) -> Self {
+        self.set(|skill| skill.n_passed = Some(n))
+    }
+
+    /// The number of memories of failed runs to read; 5 by default.
+    pub fn n_failed(self, n: u32) -> Self {
+        self.set(|skill| skill.n_failed = Some(n))
     }
 }

@@ -31,7 +31,7 @@ impl Core {
     /// The share of runs that are given no memories: the one that is asked for, that of the client, or
     /// that of the project. A server that does not tell has none.
     pub(crate) async fn control_share(&self, asked: Option<f64>) -> f64 {
-        if let Some(share) = asked.or(self.settings.control) {
+        if let Some(share) = asked.or(self.settings.control_share) {
             return share;
         }
         if let Some(share) = self.project_control.fresh() {

@@ -5,42 +5,31 @@ use reflect_types::{ListMemories, ListMemoryChanges, ListTraces, ListUndos, Page
 
 /// The request for the next page, if the list is not complete.
 pub(super) fn continuation(request: &Request, reply: &Reply) -> Option<Request> {
-    match (request, reply) {
+    Some(match (request, reply) {
         (Request::ListTraces(list), Reply::ListTraces(page)) => {
-            let limit = missing(list.limit.unwrap_or(ListTraces::DEFAULT_LIMIT), page)?;
-            let rest = ListTraces {
-                limit: Some(limit),
-                ..list.clone().continued(page.last()?.id.clone())
-            };
-            Some(rest.into())
+            let limit = missing(list.limit.unwrap_or(ListTraces::DEFAULT_LIMIT), page);
+            let mut rest = list.clone().continued(page.last()?.id.clone());
+            rest.limit = Some(limit?);
+            rest.into()
         }
         (Request::ListMemories(list), Reply::ListMemories(page)) => {
-            let limit = missing(list.limit.unwrap_or(ListMemories::DEFAULT_LIMIT), page)?;
-            let rest = ListMemories {
-                limit: Some(limit),
-                before: Some(page.last()?.memory.id.clone()),
-                ..list.clone()
-            };
-            Some(rest.into())
+            let limit = missing(list.limit.unwrap_or(ListMemories::DEFAULT_LIMIT), page);
+            let mut rest = list.clone();
+            (rest.limit, rest.before) = (Some(limit?), Some(page.last()?.memory.id.clone()));
+            rest.into()
         }
         (Request::ListMemoryChanges(list), Reply::ListMemoryChanges(page)) => {
-            let limit = list.limit.unwrap_or(ListMemoryChanges::DEFAULT_LIMIT);
-            let rest = ListMemoryChanges {
-                limit: Some(missing(limit, page)?),
-                before: Some(page.last()?.id.clone()),
-            };
-            Some(rest.into())
+            let limit = missing(list.limit.unwrap_or(ListMemoryChanges::DEFAULT_LIMIT), page);
+            let (limit, before) = (Some(limit?), Some(page.last()?.id.clone()));
+            ListMemoryChanges { limit, before }.into()
         }
         (Request::ListUndos(list), Reply::ListUndos(page)) => {
-            let limit = list.limit.unwrap_or(ListUndos::DEFAULT_LIMIT);
-            let rest = ListUndos {
-                limit: Some(missing(limit, page)?),
-                before: Some(page.last()?.id.clone()),
-            };
-            Some(rest.into())
+            let limit = missing(list.limit.unwrap_or(ListUndos::DEFAULT_LIMIT), page);
+            let (limit, before) = (Some(limit?), Some(page.last()?.id.clone()));
+            ListUndos { limit, before }.into()
         }
-        _ => None,
-    }
+        _ => return None,
+    })
 }
 
 /// The number of items that the page lacks; `None` where it is complete, or the last one.

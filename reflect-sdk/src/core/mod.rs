@@ -1,5 +1,6 @@
 //! The parts that every handle, call and pending run of a client shares.
 
+mod block_on;
 mod control;
 mod listing;
 mod notice;
@@ -11,17 +12,19 @@ mod worker;
 
 use std::future::Future;
 use std::sync::Arc;
+use std::{mem, process};
 
 use reflect_types::{Operation, ProjectId, Repeat, Reply, Request};
 use tokio::time::Instant;
 
+pub(crate) use self::block_on::block_on;
 use self::control::ProjectControl;
 #[cfg(feature = "macros")]
 pub(crate) use self::notice::warn_once;
 pub(crate) use self::notice::{Cause, Notices};
 pub use self::retry::RetryPolicy;
+pub(crate) use self::retry::far;
 use self::retry::with_retries;
-pub(crate) use self::retry::{Retries, Wait, far};
 pub use self::settings::Overflow;
 pub(crate) use self::settings::Settings;
 pub(crate) use self::stats::Counters;
@@ -29,9 +32,8 @@ pub use self::stats::DeliveryStats;
 pub(crate) use self::wait::{Polling, wait_for};
 pub(crate) use self::worker::Worker;
 use crate::error::{Error, Result};
-use crate::per_process::PerProcess;
 use crate::spool::Spool;
-use crate::transport::{Connection, Transport, Unavailable};
+use crate::transport::Transport;
 
 /// The shared state of a client.
 #[derive(Debug)]
@@ -41,34 +43,20 @@ pub(crate) struct Core {
     pub(crate) counters: Counters,
     pub(crate) notices: Notices,
     pub(crate) spool: Option<Spool>,
-    enabled: bool,
-    project_control: ProjectControl,
-    live: PerProcess<Live>,
-}
-
-/// The state of one process: a fork copies a client's memory but not its thread, and shares its
-/// connections.
-#[derive(Debug)]
-struct Live {
-    connection: Connection,
+    /// `None` for a disabled client.
+    transport: Option<Arc<dyn Transport>>,
     worker: Worker,
-}
-
-impl Live {
-    fn in_child(&self) -> Self {
-        Self {
-            connection: self.connection.in_child(),
-            worker: Worker::default(),
-        }
-    }
+    project_control: ProjectControl,
+    /// The process that the thread and the connections belong to.
+    process: u32,
 }
 
 impl Core {
-    /// The core of a client whose connection was opened on this worker, or on none.
+    /// The core of a client whose transport was opened on this worker, or on none.
     pub(crate) fn new(
         project: ProjectId,
         settings: Settings,
-        connection: Connection,
+        transport: Option<Arc<dyn Transport>>,
         worker: Worker,
         spool: Option<Spool>,
     ) -> Self {
@@ -78,53 +66,40 @@ impl Core {
             counters: Counters::default(),
             notices: Notices::default(),
             spool,
-            enabled: true,
+            transport,
+            worker,
             project_control: ProjectControl::default(),
-            live: PerProcess::new(Live { connection, worker }),
+            process: process::id(),
         }
     }
 
     /// The core of a disabled client.
     pub(crate) fn disabled() -> Self {
-        let nowhere = Connection::shared(Arc::new(Unavailable(Error::Disabled)));
         let (project, settings) = (ProjectId::default(), Settings::default());
-        Self {
-            enabled: false,
-            ..Self::new(project, settings, nowhere, Worker::default(), None)
-        }
+        Self::new(project, settings, None, Worker::default(), None)
     }
 
     pub(crate) fn is_enabled(&self) -> bool {
-        self.enabled
+        self.transport.is_some()
     }
 
-    pub(crate) fn check_enabled(&self) -> Result<()> {
-        if self.enabled {
-            Ok(())
-        } else {
-            Err(Error::Disabled)
+    /// Whether the client belongs to the process that forked this one. A fork copies its memory, not its
+    /// thread, and shares its connections: all that is left is to say so.
+    pub(crate) fn is_forked(&self) -> bool {
+        self.process != process::id()
+    }
+
+    /// The transport, if the client can be used.
+    pub(crate) fn transport(&self) -> Result<&Arc<dyn Transport>> {
+        match &self.transport {
+            None => Err(Error::Disabled),
+            Some(_) if self.is_forked() => Err(Error::Forked),
+            Some(transport) => Ok(transport),
         }
     }
 
-    fn live(&self) -> &Live {
-        self.live.get_or_make(Live::in_child)
-    }
-
-    pub(crate) fn transport(&self) -> &Arc<dyn Transport> {
-        self.live().connection.transport()
-    }
-
     pub(crate) fn worker(&self) -> &Worker {
-        &self.live().worker
-    }
-
-    /// The worker and the transport, if this process has used them.
-    pub(crate) fn in_use(&self) -> Option<(&Worker, Arc<dyn Transport>)> {
-        let live = self.live.get()?;
-        let transport = live.connection.transport();
-        live.worker
-            .is_running()
-            .then(|| (&live.worker, Arc::clone(transport)))
+        &self.worker
     }
 
     /// Carries out an operation, with retries, within the client's deadline.
@@ -157,7 +132,8 @@ impl Core {
     }
 
     async fn page(&self, request: &Request, deadline: Instant) -> Result<Reply> {
-        let call = || self.transport().call(&self.project, request);
+        let transport = self.transport()?;
+        let call = || transport.call(&self.project, request);
         let limit = deadline.saturating_duration_since(Instant::now());
         with_retries(self.settings.retry, limit, request.repeat(), call).await
     }
@@ -171,5 +147,14 @@ impl Core {
             retry, deadline, ..
         } = self.settings;
         with_retries(retry, deadline, Repeat::IfNotDone, call).await
+    }
+}
+
+impl Drop for Core {
+    fn drop(&mut self) {
+        // The parent's connections are not the child's to close.
+        if self.is_forked() {
+            mem::forget(self.transport.take());
+        }
     }
 }

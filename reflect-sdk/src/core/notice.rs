@@ -14,27 +14,15 @@ const QUIET: Duration = Duration::from_secs(60);
 /// Why something failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Cause {
-    /// Memories could not be retrieved, or not in time.
     Retrieval,
-    /// The value of an option panicked.
-    Option,
-    /// A part of a run was over its limit, and cut.
     Shortened,
-    /// A run could not be sent.
     Submission,
-    /// A run was permanently refused.
     Refused,
-    /// A stored run has no memory, or not in time.
     Learning,
-    /// The queue had no room for a run.
     QueueFull,
-    /// A run could not be spooled.
     Spool,
-    /// A spooled file could not be read.
     Unreadable,
-    /// A spooled file is for another server.
     Foreign,
-    /// A thread that drives a runtime was blocked.
     HeldUpRuntime,
 }
 

@@ -42,8 +42,13 @@ impl RetryPolicy {
         self
     }
 
+    /// Whether there is another attempt after this many failed ones.
+    pub(crate) fn allows(self, failed: u32) -> bool {
+        failed < self.attempts
+    }
+
     /// A random wait after this many failed attempts.
-    fn wait(self, failed: u32) -> Duration {
+    pub(crate) fn wait(self, failed: u32) -> Duration {
         let backoff = Backoff {
             initial: self.base,
             factor: 2,
@@ -71,49 +76,6 @@ fn random_fraction() -> f64 {
     f64::from(u32::from_be_bytes([a, b, c, d])) / f64::from(u32::MAX)
 }
 
-/// The failed attempts at one call.
-#[derive(Debug, Default)]
-pub(crate) struct Retries {
-    failed: u32,
-}
-
-/// The wait before another attempt.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Wait {
-    pub(crate) total: Duration,
-    /// The part that the server asks for, from the start.
-    pub(crate) asked: Duration,
-}
-
-impl Wait {
-    pub(crate) fn min(self, limit: Duration) -> Self {
-        Self {
-            total: self.total.min(limit),
-            asked: self.asked.min(limit),
-        }
-    }
-}
-
-impl Retries {
-    /// Counts a failed attempt. Returns the wait before the next one: at least what the server asks
-    /// for, and never nothing on average. `None` when the attempts are used up.
-    pub(crate) fn after(&mut self, policy: RetryPolicy, error: &Error) -> Option<Wait> {
-        self.failed += 1;
-        if self.failed >= policy.attempts {
-            return None;
-        }
-        let asked = error.retry_after().unwrap_or_default();
-        let total = asked.max(policy.wait(self.failed));
-        tracing::debug!(target: "reflect", %error, retry = self.failed, wait = ?total, "retrying");
-        Some(Wait { total, asked })
-    }
-
-    /// Takes the last failed attempt back.
-    pub(crate) fn uncount(&mut self) {
-        self.failed = self.failed.saturating_sub(1);
-    }
-}
-
 /// The time after this limit; at most a year from now, which every clock can represent.
 pub(crate) fn far(limit: Duration) -> Instant {
     const YEAR: Duration = Duration::from_secs(365 * 86_400);
@@ -131,13 +93,10 @@ where
     F: Future<Output = Result<T>>,
 {
     let deadline = far(limit);
-    let mut retries = Retries::default();
+    let mut failed = 0;
     loop {
         let Ok(outcome) = timeout_at(deadline, call()).await else {
-            return Err(Error::Timeout {
-                what: "the call to Reflect".to_owned(),
-                after: limit,
-            });
+            return Err(Error::timeout("the call to Reflect", limit));
         };
         let error = match outcome {
             Ok(value) => return Ok(value),
@@ -147,15 +106,17 @@ where
             Repeat::Freely => error.is_retryable(),
             _ => error.nothing_was_done(),
         };
-        if !may_repeat {
+        failed += 1;
+        // At least what the server asks for, and never nothing on average.
+        let wait = error.retry_after().unwrap_or_default();
+        let wait = wait.max(policy.wait(failed));
+        let left = deadline.saturating_duration_since(Instant::now());
+        // Waiting past the deadline would only replace this error by a less informative one.
+        if !may_repeat || !policy.allows(failed) || wait >= left {
             return Err(error);
         }
-        let left = deadline.saturating_duration_since(Instant::now());
-        match retries.after(policy, &error) {
-            Some(wait) if wait.total < left => sleep(wait.total).await,
-            // Waiting past the deadline would only replace this error by a less informative one.
-            _ => return Err(error),
-        }
+        tracing::debug!(target: "reflect", %error, failed, ?wait, "retrying");
+        sleep(wait).await;
     }
 }
 

@@ -2,31 +2,20 @@ use std::time::Duration;
 
 use super::retry::RetryPolicy;
 
-/// The settings of a client about memories, waiting, retrying and giving up.
+/// The settings of a client, which its [builder](crate::ClientBuilder) explains.
 #[derive(Clone, Debug)]
 pub(crate) struct Settings {
-    /// The retries of an explicit call.
     pub(crate) retry: RetryPolicy,
-    /// The time limit of an explicit call, with all its attempts.
     pub(crate) deadline: Duration,
-    /// The time limit of the retrieval before a run.
     pub(crate) retrieval_timeout: Duration,
-    /// The share of runs that are given no memories; that of the project by default.
-    pub(crate) control: Option<f64>,
-    /// The retries of a finished run.
+    pub(crate) control_share: Option<f64>,
     pub(crate) submit_retry: RetryPolicy,
-    /// The time limit of a finished run, from its first attempt.
     pub(crate) submit_deadline: Duration,
-    /// The maximum number of finished runs in memory.
     pub(crate) queue: usize,
-    /// What happens to a run beyond that number.
     pub(crate) overflow: Overflow,
-    /// The time limit of the last handle, and of the end of the process, for pending runs.
     pub(crate) shutdown_timeout: Duration,
-    /// Whether the end of the process waits for pending runs.
     #[cfg(feature = "flush-at-exit")]
     pub(crate) flush_at_exit: bool,
-    /// Whether a panic may end the process.
     #[cfg(feature = "panic-hook")]
     pub(crate) flush_on_panic: bool,
 }
@@ -37,7 +26,7 @@ impl Default for Settings {
             retry: RetryPolicy::default(),
             deadline: Duration::from_secs(120),
             retrieval_timeout: Duration::from_secs(5),
-            control: None,
+            control_share: None,
             // No caller waits for these, so an outage of some minutes need not lose them.
             submit_retry: RetryPolicy::default()
                 .attempts(u32::MAX)

@@ -1,7 +1,5 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use crate::per_process::PerProcess;
-
 /// The runs of this process since the client was built, by outcome; see
 /// [`ReflectClient::stats`](crate::ReflectClient::stats) and
 /// [`ReflectClient::flush`](crate::ReflectClient::flush).
@@ -25,9 +23,7 @@ pub struct DeliveryStats {
     /// Runs that started without their memories because retrieval failed or took too long.
     pub retrievals_failed: u64,
     /// Stored runs whose memory timed out or could not be made.
-    pub not_learned: u64,
-    /// Options of runs that were left out because their values panicked.
-    pub options_panicked: u64,
+    pub without_memory: u64,
     /// The text of the last warning.
     pub last_problem: Option<String>,
 }
@@ -39,19 +35,15 @@ impl DeliveryStats {
     }
 }
 
-/// The counters of this process.
-pub(crate) type Counters = PerProcess<Counts>;
-
 #[derive(Debug, Default)]
-pub(crate) struct Counts {
+pub(crate) struct Counters {
     pub(crate) sent: Counter,
     pub(crate) failed: Counter,
     pub(crate) dropped: Counter,
     pub(crate) abandoned: Counter,
     pub(crate) discarded: Counter,
     pub(crate) retrievals_failed: Counter,
-    pub(crate) not_learned: Counter,
-    pub(crate) options_panicked: Counter,
+    pub(crate) without_memory: Counter,
 }
 
 #[derive(Debug, Default)]

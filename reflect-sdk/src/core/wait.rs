@@ -65,10 +65,7 @@ pub(crate) async fn wait_for(
         } else {
             "trace"
         };
-        Error::Timeout {
-            what: format!("{what} {id}"),
-            after: polling.timeout,
-        }
+        Error::timeout(format!("{what} {id}"), polling.timeout)
     };
     let deadline = far(polling.timeout);
     let start = Instant::now();

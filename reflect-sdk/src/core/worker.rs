@@ -3,13 +3,13 @@
 //! One thread with one current-thread runtime serves every call, async or blocking. So a client
 //! works under any executor or none, can be shared by several runtimes (a connection pool bound to
 //! a runtime that is no longer driven hangs), and a blocking call cannot deadlock the caller's
-//! runtime: it waits on a condition variable, with a limit.
+//! runtime: it [waits](block_on) on a condition variable, with a limit.
 
 use std::cell::Cell;
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::sync::{Mutex, PoisonError};
 use std::task::{Context, Poll, ready};
 use std::thread;
 use std::time::Duration;
@@ -18,6 +18,7 @@ use tokio::runtime::{Builder, Handle, Runtime};
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 
+use super::block_on;
 use crate::error::{Error, Result};
 
 thread_local! {
@@ -76,26 +77,21 @@ impl Worker {
         THIS_WORKER.get() == self.id
     }
 
-    /// Runs the future on the thread and waits for it, at most for `limit`.
+    /// Runs the future, which keeps the limit, on the thread and waits for it; a thread that is starved is
+    /// not waited for much longer.
     pub(crate) fn wait<T: Send + 'static>(
         &self,
         future: impl Future<Output = Result<T>> + Send + 'static,
         limit: Duration,
     ) -> Result<T> {
+        const GRACE: Duration = Duration::from_secs(1);
+
         if self.is_this_thread() {
             return Err(Error::WouldDeadlock);
         }
-        let runtime = self.start()?;
-        let answer = Arc::new(Answer::default());
-        let reply = Reply(Arc::clone(&answer));
-        let task = runtime.spawn(async move { reply.give(future.await) });
-        answer.wait(limit).unwrap_or_else(|| {
-            task.abort();
-            Err(Error::Timeout {
-                what: "the call".to_owned(),
-                after: limit,
-            })
-        })
+        let limit = limit.saturating_add(GRACE);
+        let task = self.spawn(future)?;
+        block_on(task, limit).unwrap_or_else(|| Err(Error::timeout("the call", limit)))?
     }
 
     fn start(&self) -> Result<Handle> {
@@ -149,54 +145,6 @@ impl Drop for Own {
     }
 }
 
-/// A slot for the result of a blocking call. A lock and a condition variable work in every runtime and
-/// until the very end of a thread.
-struct Answer<T> {
-    given: Mutex<Option<Result<T>>>,
-    is_given: Condvar,
-}
-
-impl<T> Default for Answer<T> {
-    fn default() -> Self {
-        Self {
-            given: Mutex::new(None),
-            is_given: Condvar::new(),
-        }
-    }
-}
-
-impl<T> Answer<T> {
-    fn wait(&self, limit: Duration) -> Option<Result<T>> {
-        let given = self.given.lock().unwrap_or_else(PoisonError::into_inner);
-        let waited = self
-            .is_given
-            .wait_timeout_while(given, limit, |given| given.is_none());
-        waited.unwrap_or_else(PoisonError::into_inner).0.take()
-    }
-
-    fn give(&self, value: Result<T>) {
-        let mut given = self.given.lock().unwrap_or_else(PoisonError::into_inner);
-        given.get_or_insert(value);
-        self.is_given.notify_one();
-    }
-}
-
-/// Fills the slot in any case: if it is dropped, the call has panicked or was aborted.
-struct Reply<T>(Arc<Answer<T>>);
-
-impl<T> Reply<T> {
-    fn give(self, value: Result<T>) {
-        self.0.give(value);
-    }
-}
-
-impl<T> Drop for Reply<T> {
-    fn drop(&mut self) {
-        self.0
-            .give(Err(Error::Worker("the call panicked".to_owned())));
-    }
-}
-
 /// A future that runs on the worker's thread. Any executor can await it.
 pub(crate) struct Task<T>(JoinHandle<T>);
 
@@ -217,6 +165,8 @@ impl<T> Drop for Task<T> {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use super::*;
 
     #[test]

@@ -10,9 +10,17 @@ mod queue;
 mod sync {
     pub(super) use std::sync::PoisonError;
 
+    use std::future::Future;
+    use std::time::Duration;
+
     use shuttle::sync::atomic::{AtomicBool, Ordering};
-    pub(super) use shuttle::sync::{Condvar, Mutex, MutexGuard};
+    pub(super) use shuttle::sync::{Mutex, MutexGuard};
     use tokio::sync::futures::Notified;
+
+    /// It never times out: a wake-up that is lost is a deadlock, which `shuttle` reports.
+    pub(super) fn block_on<F: Future>(future: F, _: Duration) -> Option<F::Output> {
+        Some(shuttle::future::block_on(future))
+    }
 
     /// Tokio's, which needs no runtime, with a switch of threads before each call.
     #[derive(Debug, Default)]
@@ -77,48 +85,54 @@ mod pending_run {
 const LANES: usize = 2;
 const MAX_RETRYING: usize = 1;
 
+use std::collections::VecDeque;
 use std::time::Duration;
 
 // Not explored: the test's own records are no part of the protocol.
 use std::sync::{Arc, Mutex};
 
-use super::{between_attempts, numbers};
+use super::gate::Failure;
+use super::{gate, numbers};
+use crate::core::RetryPolicy;
 use pending_run::PendingRun;
 use queue::{Queue, QueuedRun, Submission};
 use shuttle::future::{block_on, spawn};
 use shuttle::thread;
+use tokio::time::Instant;
 
-/// The locks of `shuttle` never time out: a wake-up that is lost is a deadlock, which it reports.
 const EVER: Duration = Duration::from_secs(1);
 
 const SCHEDULES: usize = 600;
 
-#[derive(Default)]
 struct World {
     queue: Queue,
-    capacity: usize,
     /// The number of attempts of a run that fail.
-    faults: Option<fn(usize) -> usize>,
+    faults: fn(usize) -> usize,
     accepted: Mutex<Vec<usize>>,
     delivered: Mutex<Vec<usize>>,
 }
 
 impl World {
-    fn new(capacity: usize) -> Arc<Self> {
+    fn new(capacity: usize, faults: fn(usize) -> usize) -> Arc<Self> {
         Arc::new(Self {
-            capacity,
-            ..Self::default()
+            queue: Queue::new(capacity, RetryPolicy::default()),
+            faults,
+            accepted: Mutex::default(),
+            delivered: Mutex::default(),
         })
     }
 
-    fn submit(self: &Arc<Self>, name: usize, is_on_disk: bool) {
-        let run = PendingRun {
+    fn run(&self, name: usize, is_on_disk: bool) -> PendingRun {
+        PendingRun {
             name,
             is_on_disk,
             is_in_memory: true,
-            faults: self.faults.map_or(0, |faults| faults(name)),
-        };
-        let submitted = self.queue.submit(run, self.capacity, EVER);
+            faults: (self.faults)(name),
+        }
+    }
+
+    fn submit(self: &Arc<Self>, name: usize, is_on_disk: bool) {
+        let submitted = self.queue.submit(self.run(name, is_on_disk), EVER);
         self.accepted.lock().unwrap().push(name);
         match submitted {
             Submission::Accepted => {}
@@ -149,13 +163,21 @@ impl World {
     }
 }
 
-/// As in `mod.rs`, except for the delivery.
+/// As in `mod.rs`, except for the delivery and the time, which passes at once.
 async fn dispatch(world: Arc<World>) {
+    let mut now = Instant::now();
     loop {
-        for first in world.queue.open_lanes() {
+        let (opened, due) = world.queue.open_lanes(now);
+        for first in opened {
             drop(spawn(lane(Arc::clone(&world), first)));
         }
-        world.queue.work().await;
+        match due {
+            Some(due) => {
+                shuttle::future::yield_now().await;
+                now = due;
+            }
+            None => world.queue.work().await,
+        }
     }
 }
 
@@ -165,24 +187,23 @@ async fn lane(world: Arc<World>, first: QueuedRun) {
         shuttle::future::yield_now().await;
         if run.faults > 0 {
             run.faults -= 1;
-            let held = run.name % 2 == 0;
-            let queued = QueuedRun { ticket, run };
-            let number;
-            (number, next) = world.queue.rest_and_take(queued, held);
-            drop(spawn(rest(Arc::clone(&world), number)));
+            let at = Instant::now();
+            let asked = Duration::from_secs(run.name as u64 % 2);
+            let failure = Failure {
+                at,
+                asked,
+                deadline: at + EVER * 60,
+                policy: RetryPolicy::default(),
+            };
+            next = world
+                .queue
+                .fail_and_take(QueuedRun { ticket, run }, failure);
             continue;
         }
         world.delivered.lock().unwrap().push(run.name);
-        world.queue.wake_after_success();
+        world.queue.open_gate(Instant::now(), true);
         next = world.queue.settle_and_take(ticket);
     }
-}
-
-async fn rest(world: Arc<World>, number: u64) {
-    shuttle::future::yield_now().await;
-    world.queue.end_asked_wait(number);
-    shuttle::future::yield_now().await;
-    world.queue.end_rest(number);
 }
 
 /// Two threads submit three runs each while a third one flushes twice.
@@ -197,11 +218,7 @@ fn explore_with_faults(
     flush: fn(&Queue),
 ) {
     let scenario = move || {
-        let world = Arc::new(World {
-            capacity,
-            faults: Some(faults),
-            ..World::default()
-        });
+        let world = World::new(capacity, faults);
         let producers = [0..3, 3..6].map(|names| {
             let world = Arc::clone(&world);
             thread::spawn(move || names.for_each(|name| world.submit(name, on_disk(name))))
@@ -221,12 +238,12 @@ fn explore_with_faults(
 }
 
 fn flush_blocking(queue: &Queue) {
-    queue.wake_all();
-    queue.wait_blocking(EVER);
+    queue.open_gate(Instant::now(), false);
+    let _ = sync::block_on(queue.settled_up_to(queue.mark()), EVER);
 }
 
 fn flush_async(queue: &Queue) {
-    queue.wake_all();
+    queue.open_gate(Instant::now(), false);
     block_on(queue.settled_up_to(queue.mark()));
 }
 
@@ -252,18 +269,51 @@ fn runs_that_fail_are_delivered_and_block_no_others() {
     explore_with_faults(1, |name| name % 3 == 0, |name| 2 - name % 3, flush_blocking);
 }
 
+#[test]
+fn room_goes_to_the_run_that_has_waited_longest_and_newcomers_do_not_overtake() {
+    let scenario = || {
+        let world = World::new(1, |_| 0);
+        let first = world.queue.submit(world.run(0, false), EVER);
+        assert!(matches!(first, Submission::AcceptedFirst));
+        let mut threads = Vec::new();
+        let mut come = |name| {
+            let world = Arc::clone(&world);
+            threads.push(thread::spawn(move || world.submit(name, false)));
+        };
+        for name in 1..4 {
+            come(name);
+            while world.queue.in_line() < name {
+                thread::yield_now();
+            }
+        }
+        // There is room from now on, for as long as runs are taken.
+        let mut opened = VecDeque::from(world.queue.open_lanes(Instant::now()).0);
+        come(4);
+        let mut order = Vec::new();
+        while order.len() < 5 {
+            let Some(QueuedRun { ticket, run }) = opened.pop_front() else {
+                thread::yield_now();
+                opened.extend(world.queue.open_lanes(Instant::now()).0);
+                continue;
+            };
+            order.push(run.name);
+            opened.extend(world.queue.settle_and_take(ticket));
+        }
+        assert_eq!(order, [0, 1, 2, 3, 4]);
+        for thread in threads {
+            thread.join().unwrap();
+        }
+    };
+    shuttle::check_random(scenario, SCHEDULES);
+    shuttle::check_pct(scenario, SCHEDULES, 3);
+}
+
 /// The thread cannot be started at first: waiters return, and the next run starts it.
 #[test]
 fn abandoned_runs_are_settled_for_their_waiters() {
     let scenario = || {
-        let world = World::new(100);
-        let first = PendingRun {
-            name: 0,
-            is_on_disk: false,
-            is_in_memory: true,
-            faults: 0,
-        };
-        let submitted = world.queue.submit(first, 100, EVER);
+        let world = World::new(100, |_| 0);
+        let submitted = world.queue.submit(world.run(0, false), EVER);
         assert!(matches!(submitted, Submission::AcceptedFirst));
         let mark = world.queue.mark();
         let waiting = [flush_blocking, flush_async].map(|flush| {

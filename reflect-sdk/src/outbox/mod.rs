@@ -2,12 +2,11 @@
 
 #[cfg(feature = "flush-at-exit")]
 pub(crate) mod at_exit;
-mod attempts;
-mod between_attempts;
+mod delivery;
 #[cfg(test)]
 mod explored;
+mod gate;
 mod numbers;
-mod outcome;
 mod pending_run;
 mod queue;
 #[cfg(any(feature = "flush-at-exit", feature = "panic-hook"))]
@@ -16,15 +15,14 @@ pub(crate) mod registry;
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
-use tokio::time::{sleep, timeout};
+use tokio::time::{Instant, sleep, timeout, timeout_at};
 
-pub(crate) use self::outcome::DeliveryOutcome;
+pub(crate) use self::delivery::Delivery;
 pub(crate) use self::pending_run::PendingRun;
 use self::pending_run::{Progress, report_failure};
 use self::queue::{Queue, QueuedRun, Submission};
-use crate::core::{Cause, Core, DeliveryStats, Overflow, Wait};
+use crate::core::{Cause, Core, DeliveryStats, Overflow, block_on};
 use crate::error::Error;
-use crate::per_process::PerProcess;
 use crate::spool::Spool;
 
 /// The number of runs that are sent at the same time.
@@ -36,9 +34,11 @@ const SPOOLED_RETRY: Duration = Duration::from_secs(60);
 
 /// The locks of the queue; its exploration test has others.
 mod sync {
-    pub(super) use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+    pub(super) use std::sync::{Mutex, MutexGuard, PoisonError};
 
     pub(super) use tokio::sync::Notify;
+
+    pub(super) use crate::core::block_on;
 }
 
 /// Sends finished runs in the background. Cheap to clone.
@@ -48,27 +48,23 @@ mod sync {
 #[derive(Clone, Debug)]
 pub(crate) struct Outbox {
     core: Arc<Core>,
-    queues: Arc<Queues>,
+    queue: Arc<Queue>,
 }
-
-/// The queue of each process.
-type Queues = PerProcess<Queue>;
 
 impl Outbox {
     pub(crate) fn new(core: Arc<Core>) -> Self {
-        Self {
-            core,
-            queues: Arc::default(),
-        }
+        let settings = &core.settings;
+        let queue = Arc::new(Queue::new(settings.queue, settings.submit_retry));
+        Self { core, queue }
     }
 
     pub(crate) fn core(&self) -> &Arc<Core> {
         &self.core
     }
 
-    /// The queue, if this process has used it.
-    fn in_use(&self) -> Option<&Queue> {
-        PerProcess::get(&self.queues)
+    /// The queue, unless it belongs to the process that forked this one.
+    fn own(&self) -> Option<&Queue> {
+        (!self.core.is_forked()).then_some(&*self.queue)
     }
 
     /// Takes a finished run, and spools it where there is a spool. It returns immediately, except when the
@@ -102,17 +98,20 @@ impl Outbox {
     }
 
     fn enqueue(&self, run: PendingRun) {
+        if let Err(error) = self.core.transport() {
+            run.give_up(error);
+            return;
+        }
         let worker = self.core.worker();
         let patience = match self.core.settings.overflow {
             Overflow::Block(limit) if !worker.is_this_thread() => limit,
             // Only this thread makes room.
             _ => Duration::ZERO,
         };
-        let capacity = self.core.settings.queue;
-        match self.queues.submit(run, capacity, patience) {
+        match self.queue.submit(run, patience) {
             Submission::Accepted => {}
             Submission::AcceptedFirst => {
-                if let Err(error) = worker.detach(dispatch(Arc::clone(&self.queues))) {
+                if let Err(error) = worker.detach(dispatch(Arc::clone(&self.queue))) {
                     self.fail_all(&error);
                 }
             }
@@ -120,42 +119,43 @@ impl Outbox {
         }
     }
 
-    /// Closes the transport within `limit`, if this process has used it.
+    /// Closes the transport within `limit`, if it was used.
     pub(crate) fn close(&self, limit: Duration) {
-        let Some((worker, transport)) = self.core.in_use() else {
+        let (Ok(transport), true) = (self.core.transport(), self.core.worker().is_running()) else {
             return;
         };
+        let transport = Arc::clone(transport);
         let closing = async move {
             transport.close_within(limit).await;
             Ok(())
         };
-        if let Err(error) = worker.wait(closing, limit) {
+        if let Err(error) = self.core.worker().wait(closing, limit) {
             tracing::debug!(target: "reflect", %error, "the transport was not closed");
         }
     }
 
     /// Whether all runs so far are settled.
     pub(crate) fn is_idle(&self) -> bool {
-        self.in_use().is_none_or(Queue::is_idle)
+        self.own().is_none_or(Queue::is_idle)
     }
 
     /// The runs so far, for [`wait`](Self::wait); `None` if there are none.
     pub(crate) fn mark(&self) -> Option<u64> {
-        self.in_use().map(Queue::mark)
+        self.own().map(Queue::mark)
     }
 
     /// Waits until all runs before the mark are settled, for at most `limit`. Runs that wait for
     /// another attempt are sent immediately.
     pub(crate) async fn wait(&self, mark: u64, limit: Duration) {
-        if self.queues.is_settled(mark) || limit.is_zero() {
+        if self.queue.is_settled(mark) || limit.is_zero() {
             return;
         }
-        self.queues.wake_all();
-        let queues = Arc::clone(&self.queues);
+        self.queue.open_gate(Instant::now(), false);
+        let queue = Arc::clone(&self.queue);
         // On the I/O thread, where a clock is certain.
         let waiting = self.core.worker().spawn(async move {
             // Whether the time was up shows in what is left.
-            let _ = timeout(limit, queues.settled_up_to(mark)).await;
+            let _ = timeout(limit, queue.settled_up_to(mark)).await;
         });
         if let Ok(waiting) = waiting {
             // An error means that the thread is gone, and with it every run.
@@ -166,10 +166,11 @@ impl Outbox {
     /// Waits until all runs so far are settled, for at most `limit`; not on the I/O thread, which
     /// settles them. Runs that wait for another attempt are sent immediately.
     pub(crate) fn wait_blocking(&self, limit: Duration) {
-        let Some(queue) = self.in_use() else { return };
+        let Some(queue) = self.own() else { return };
         if !limit.is_zero() && !self.core.worker().is_this_thread() {
-            queue.wake_all();
-            queue.wait_blocking(limit);
+            queue.open_gate(Instant::now(), false);
+            // Whether the time was up shows in what is left.
+            let _ = block_on(queue.settled_up_to(queue.mark()), limit);
         }
     }
 
@@ -180,85 +181,75 @@ impl Outbox {
             failed: counters.failed.get(),
             dropped: counters.dropped.get(),
             spooled: self.core.spool.as_ref().map_or(0, Spool::waiting),
-            pending: self.in_use().map_or(0, Queue::not_on_disk),
+            pending: self.own().map_or(0, Queue::not_on_disk),
             abandoned: counters.abandoned.get(),
             discarded: counters.discarded.get(),
             retrievals_failed: counters.retrievals_failed.get(),
-            not_learned: counters.not_learned.get(),
-            options_panicked: counters.options_panicked.get(),
+            without_memory: counters.without_memory.get(),
             last_problem: self.core.notices.last_problem(),
         }
     }
 
     /// Fails every waiting run, because the I/O thread cannot be started.
     fn fail_all(&self, error: &Error) {
-        for QueuedRun { ticket, run } in self.queues.abandon() {
-            run.give_up(error.duplicate());
+        for QueuedRun { ticket, run } in self.queue.abandon() {
+            run.give_up(error.clone());
             // Last, so that a waiter finds it counted.
-            self.queues.settle(ticket);
+            self.queue.settle(ticket);
         }
     }
 }
 
-async fn dispatch(queues: Arc<Queues>) {
+async fn dispatch(queue: Arc<Queue>) {
     loop {
-        for first in queues.open_lanes() {
-            tokio::spawn(lane(Arc::clone(&queues), first));
+        let (opened, due) = queue.open_lanes(Instant::now());
+        for first in opened {
+            tokio::spawn(lane(Arc::clone(&queue), first));
         }
-        queues.work().await;
+        match due {
+            // Whether there is work or the time has come, the queue knows.
+            Some(due) => drop(timeout_at(due, queue.work()).await),
+            None => queue.work().await,
+        }
     }
 }
 
-/// Sends one run after the other until none is left. One that has to be sent again rests elsewhere, so
+/// Sends one run after the other until none is left. One that has to be sent again waits elsewhere, so
 /// that runs that Reflect cannot take do not delay others.
-async fn lane(queues: Arc<Queues>, first: QueuedRun) {
+async fn lane(queue: Arc<Queue>, first: QueuedRun) {
     let mut next = Some(first);
     while let Some(QueuedRun { ticket, run }) = next {
         let (core, delivery) = (Arc::clone(run.core()), Arc::clone(run.delivery()));
         let twin = run.spooled_twin();
         // A task of its own, so that a panic in a transport ends this run alone.
         match tokio::spawn(run.deliver()).await {
-            Ok(Progress::Rest(run, wait)) => {
-                let run = QueuedRun { ticket, run: *run };
-                let number;
-                (number, next) = queues.rest_and_take(run, !wait.asked.is_zero());
-                tokio::spawn(rest(Arc::clone(&queues), number, wait));
+            Ok(Progress::Failed(run, failure)) => {
+                next = queue.fail_and_take(QueuedRun { ticket, run: *run }, failure);
                 continue;
             }
-            Ok(Progress::Arrived) => queues.wake_after_success(),
+            Ok(Progress::Arrived) => queue.open_gate(Instant::now(), true),
             Ok(Progress::Settled) => {}
-            Ok(Progress::PutOff) => try_later(&core, &queues, twin),
+            Ok(Progress::PutOff) => try_later(&core, &queue, twin),
             Err(panic) => {
                 let error = Error::Worker(format!("sending the run failed: {panic}"));
                 report_failure(&core, &delivery, error, twin.is_some());
-                try_later(&core, &queues, twin);
+                try_later(&core, &queue, twin);
             }
         }
         drop(core);
-        next = queues.settle_and_take(ticket);
+        next = queue.settle_and_take(ticket);
     }
-}
-
-/// Ends a rest in time. A success of another run, or a caller who waits, may end it before, but not
-/// before the time that the server asked for.
-async fn rest(queues: Arc<Queues>, number: u64, wait: Wait) {
-    if !wait.asked.is_zero() {
-        sleep(wait.asked).await;
-        queues.end_asked_wait(number);
-    }
-    sleep(wait.total.saturating_sub(wait.asked)).await;
-    queues.end_rest(number);
 }
 
 /// Sends a spooled run again after a while. If the client is gone by then, the next one sends it.
-fn try_later(core: &Arc<Core>, queues: &Arc<Queues>, twin: Option<pending_run::SpooledRun>) {
+fn try_later(core: &Arc<Core>, queue: &Arc<Queue>, twin: Option<pending_run::SpooledRun>) {
     let Some(twin) = twin else { return };
-    let (core, queues): (Weak<Core>, _) = (Arc::downgrade(core), Arc::clone(queues));
+    let (core, queue): (Weak<Core>, _) = (Arc::downgrade(core), Arc::clone(queue));
     tokio::spawn(async move {
         sleep(SPOOLED_RETRY).await;
         if let Some(core) = core.upgrade() {
             let run = twin.into_pending(Arc::clone(&core));
-            Outbox { core, queues }.enqueue(run);
+            Outbox { core, queue }.enqueue(run);
         }
     });
 }

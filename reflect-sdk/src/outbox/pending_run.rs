@@ -5,10 +5,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use reflect_types::{CreateTrace, IngestStatus, Request, TraceReceipt, Validate};
+use tokio::time::{Instant, timeout};
 
-use super::attempts::{Attempt, Attempts};
-use super::outcome::DeliveryOutcome;
-use crate::core::{Cause, Core, Polling, Wait, wait_for};
+use super::delivery::Delivery;
+use super::gate::Failure;
+use crate::core::{Cause, Core, Polling, far, wait_for};
 use crate::error::{Error, Result};
 use crate::spool::{Entry, Missing};
 
@@ -17,11 +18,14 @@ use crate::spool::{Entry, Missing};
 pub(crate) struct PendingRun {
     core: Arc<Core>,
     content: Content,
-    delivery: Arc<DeliveryOutcome>,
+    delivery: Arc<Delivery>,
     /// The time that a caller waits for the memory.
-    blocking: Option<Duration>,
+    until_learned: Option<Duration>,
     entry: Option<Entry>,
-    attempts: Attempts,
+    /// The number of failed attempts.
+    failed: u32,
+    /// The end of its time, which begins with the first attempt.
+    deadline: Option<Instant>,
 }
 
 #[derive(Debug)]
@@ -38,8 +42,8 @@ pub(super) enum Progress {
     Arrived,
     /// It never will arrive, or another process sends it.
     Settled,
-    /// It is to be sent again after this wait.
-    Rest(Box<PendingRun>, Wait),
+    /// It is to be sent again.
+    Failed(Box<PendingRun>, Failure),
     /// It was not sent within its time. If it is on disk it may be sent later.
     PutOff,
 }
@@ -48,7 +52,7 @@ pub(super) enum Progress {
 #[derive(Debug)]
 pub(super) struct SpooledRun {
     entry: Entry,
-    delivery: Arc<DeliveryOutcome>,
+    delivery: Arc<Delivery>,
 }
 
 impl SpooledRun {
@@ -65,16 +69,17 @@ impl PendingRun {
     pub(crate) fn new(
         core: Arc<Core>,
         trace: CreateTrace,
-        delivery: Arc<DeliveryOutcome>,
-        blocking: Option<Duration>,
+        delivery: Arc<Delivery>,
+        until_learned: Option<Duration>,
     ) -> Self {
         Self {
             core,
             content: Content::Trace(Box::new(trace)),
             delivery,
-            blocking,
+            until_learned,
             entry: None,
-            attempts: Attempts::default(),
+            failed: 0,
+            deadline: None,
         }
     }
 
@@ -84,9 +89,10 @@ impl PendingRun {
             core,
             content: Content::OnDisk,
             delivery: Arc::default(),
-            blocking: None,
+            until_learned: None,
             entry: Some(entry),
-            attempts: Attempts::default(),
+            failed: 0,
+            deadline: None,
         }
     }
 
@@ -107,7 +113,7 @@ impl PendingRun {
         &self.core
     }
 
-    pub(super) fn delivery(&self) -> &Arc<DeliveryOutcome> {
+    pub(super) fn delivery(&self) -> &Arc<Delivery> {
         &self.delivery
     }
 
@@ -129,7 +135,7 @@ impl PendingRun {
 
     /// Takes a failed attempt back, because the next one comes before its time.
     pub(super) fn uncount_attempt(&mut self) {
-        self.attempts.uncount();
+        self.failed = self.failed.saturating_sub(1);
     }
 
     pub(super) fn drop_for_lack_of_room(self) {
@@ -155,33 +161,32 @@ impl PendingRun {
         };
         self.shorten(&mut trace);
         let trace = Request::from(trace);
-        let outcome = match self.send(&trace).await {
-            Attempt::Last(outcome) => outcome,
-            Attempt::Rest(wait) => {
-                // What is on disk is read again rather than kept in memory.
-                if let (Request::CreateTrace(trace), false) = (trace, self.is_on_disk()) {
-                    self.content = Content::Trace(Box::new(trace));
-                }
-                return Progress::Rest(Box::new(self), wait);
-            }
-        };
+        let outcome = self.send(&trace).await;
+        let failure = outcome.as_ref().err().and_then(|error| self.again(error));
         let Request::CreateTrace(trace) = trace else {
             return Progress::Settled;
         };
-        match outcome {
-            Ok(receipt) => {
+        match (outcome, failure) {
+            (Ok(receipt), _) => {
                 self.clear_disk();
                 self.core.counters.sent.add_one();
-                let limit = self.blocking.filter(|_| trace.review.is_some());
+                let limit = self.until_learned.filter(|_| trace.review.is_some());
                 settle(&self.core, self.delivery, receipt, limit);
                 Progress::Arrived
             }
-            Err(error) if error.is_refusal() => {
+            (Err(_), Some(failure)) => {
+                // What is on disk is read again rather than kept in memory.
+                if !self.is_on_disk() {
+                    self.content = Content::Trace(Box::new(trace));
+                }
+                Progress::Failed(Box::new(self), failure)
+            }
+            (Err(error), None) if error.is_refusal() => {
                 self.reject(&trace, &error);
                 report_failure(&self.core, &self.delivery, error, false);
                 Progress::Settled
             }
-            Err(error) => {
+            (Err(error), None) => {
                 report_failure(&self.core, &self.delivery, error, self.is_on_disk());
                 Progress::PutOff
             }
@@ -200,16 +205,37 @@ impl PendingRun {
         }
     }
 
-    async fn send(&mut self, request: &Request) -> Attempt<TraceReceipt> {
+    async fn send(&mut self, request: &Request) -> Result<TraceReceipt> {
+        /// The time of the last attempt, if the deadline has passed already.
+        const LAST: Duration = Duration::from_secs(10);
+
         let core = &self.core;
+        let limit = core.settings.submit_deadline;
+        let at_least = self.deadline.map_or(Duration::ZERO, |_| LAST);
+        let deadline = *self.deadline.get_or_insert_with(|| far(limit));
+        let left = deadline.saturating_duration_since(Instant::now());
         let sending = async {
             request.validate()?;
-            let reply = core.transport().call(&core.project, request).await?;
+            let reply = core.transport()?.call(&core.project, request).await?;
             Core::expect::<CreateTrace>(reply)
         };
-        let settings = &core.settings;
-        let (policy, limit) = (settings.submit_retry, settings.submit_deadline);
-        self.attempts.make(policy, limit, sending).await
+        let sent = timeout(left.max(at_least), sending).await;
+        sent.unwrap_or_else(|_| Err(Error::timeout("the call to Reflect", limit)))
+    }
+
+    /// Counts a failed attempt. `None` if it was the last one.
+    fn again(&mut self, error: &Error) -> Option<Failure> {
+        let (now, policy) = (Instant::now(), self.core.settings.submit_retry);
+        let deadline = self.deadline.filter(|deadline| now < *deadline)?;
+        self.failed += 1;
+        let again = error.is_retryable() && policy.allows(self.failed);
+        tracing::debug!(target: "reflect", %error, failed = self.failed, again, "an attempt failed");
+        again.then(|| Failure {
+            at: now,
+            asked: error.retry_after().unwrap_or_default(),
+            deadline,
+            policy,
+        })
     }
 
     /// The trace, from memory or from disk.
@@ -225,10 +251,6 @@ impl PendingRun {
             Err(Missing::Gone) => "another process sends it".to_owned(),
             Err(Missing::Unreadable(why)) => {
                 self.core.counters.failed.add_one();
-                self.core.notices.warn(Cause::Unreadable, &why);
-                why
-            }
-            Err(Missing::Newer(why)) => {
                 self.core.notices.warn(Cause::Unreadable, &why);
                 why
             }
@@ -274,7 +296,7 @@ impl PendingRun {
 /// Settles the delivery of a stored run, once the memory exists if a caller waits for it.
 fn settle(
     core: &Arc<Core>,
-    delivery: Arc<DeliveryOutcome>,
+    delivery: Arc<Delivery>,
     receipt: TraceReceipt,
     wait: Option<Duration>,
 ) {
@@ -288,7 +310,7 @@ fn settle(
     tokio::spawn(async move {
         let trace = wait_for(&core, &receipt.trace_id, true, Polling::eager(limit)).await;
         if let Err(error) = &trace {
-            core.counters.not_learned.add_one();
+            core.counters.without_memory.add_one();
             let what = format!("a run is stored, but its memory is not available: {error}");
             core.notices.warn(Cause::Learning, what);
         }
@@ -300,7 +322,7 @@ fn settle(
 }
 
 /// Counts and reports a run that has not arrived. One on disk is not given up.
-pub(super) fn report_failure(core: &Core, delivery: &DeliveryOutcome, error: Error, on_disk: bool) {
+pub(super) fn report_failure(core: &Core, delivery: &Delivery, error: Error, on_disk: bool) {
     let cause = if error.is_refusal() {
         Cause::Refused
     } else {

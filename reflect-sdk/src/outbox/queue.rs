@@ -8,23 +8,28 @@ use std::mem;
 use std::pin::pin;
 use std::time::Duration;
 
-use super::between_attempts::Resting;
+use tokio::time::Instant;
+
+use super::gate::{Failure, Gate};
 use super::numbers::Numbers;
 use super::pending_run::PendingRun;
-use super::sync::{Condvar, Mutex, MutexGuard, Notify, PoisonError};
+use super::sync::{Mutex, MutexGuard, Notify, PoisonError, block_on};
 use super::{LANES, MAX_RETRYING};
+use crate::core::RetryPolicy;
 
 /// The queue, with a record of settled runs.
 ///
 /// Every accepted run has a number. A flush remembers the next number and waits until all before it
 /// are settled, so it needs no place in the queue and cannot miss a run that was accepted before.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Queue {
+    /// The maximum number of waiting runs in memory.
+    capacity: usize,
+    policy: RetryPolicy,
     state: Mutex<State>,
-    /// A run was settled, or there is room.
-    changed: Condvar,
-    changed_async: Notify,
-    /// There is a run to send.
+    /// A run was settled, or one in the line was accepted.
+    changed: Notify,
+    /// There is a run to send, or a failure whose time has to be kept.
     work: Notify,
 }
 
@@ -51,26 +56,24 @@ pub(super) struct QueuedRun {
 pub(super) struct Ticket {
     number: u64,
     on_disk: bool,
-    /// Whether an attempt has failed.
-    retrying: bool,
-    /// Whether the success of another run has cut its last rest short.
-    woken_by_success: bool,
+    /// Whether the success of another run has let it through the gate.
+    after_success: bool,
 }
 
 #[derive(Debug, Default)]
 struct State {
+    /// Runs for which there is no room, whose threads wait; first come, first served.
+    line: VecDeque<(u64, PendingRun)>,
+    /// The number of the next run in the line.
+    next_in_line: u64,
     waiting: VecDeque<QueuedRun>,
-    /// Runs that wait for another attempt.
-    resting: Resting<QueuedRun>,
-    /// Runs that have rested and are due for another attempt.
-    rested: VecDeque<QueuedRun>,
+    /// Runs that have failed.
+    gate: Gate<QueuedRun>,
+    /// Runs that the gate has let through.
+    retries: VecDeque<QueuedRun>,
     /// The number of waiting runs that are in memory. Only these count against the capacity: one run
     /// that Reflect cannot take must not cost the others their room.
     in_memory: usize,
-    /// The number of unsettled runs with a failed attempt. When there are many, Reflect is at fault,
-    /// and no more are begun: the time of a run begins with its first attempt. So this many, and those
-    /// in the lanes, are in memory beyond the capacity.
-    retrying: usize,
     /// The number of busy lanes.
     lanes: usize,
     numbers: Numbers,
@@ -81,26 +84,32 @@ struct State {
 }
 
 impl Queue {
-    /// Accepts a run. If the queue is full it waits for room, for at most `patience`.
-    pub(super) fn submit(
-        &self,
-        mut run: PendingRun,
-        capacity: usize,
-        patience: Duration,
-    ) -> Submission {
-        let full = |state: &State| state.in_memory >= capacity;
+    pub(super) fn new(capacity: usize, policy: RetryPolicy) -> Self {
+        Self {
+            capacity,
+            policy,
+            state: Mutex::default(),
+            changed: Notify::default(),
+            work: Notify::default(),
+        }
+    }
+
+    /// Accepts a run. If the queue is full it waits in line for room, for at most `patience`.
+    pub(super) fn submit(&self, mut run: PendingRun, patience: Duration) -> Submission {
         let mut state = self.lock();
-        if full(&state) && !run.leave_on_disk() {
-            if !patience.is_zero() {
-                state = self
-                    .changed
-                    .wait_timeout_while(state, patience, |state| full(state))
-                    .unwrap_or_else(PoisonError::into_inner)
-                    .0;
-            }
-            if full(&state) {
+        if state.in_memory >= self.capacity && !run.leave_on_disk() {
+            if patience.is_zero() {
                 return Submission::Refused(run);
             }
+            let place = state.queue_up(run);
+            drop(state);
+            let accepted = self.until(|state| !state.is_in_line(place));
+            // Whoever makes room accepts the run, so this thread need not be quick.
+            block_on(accepted, patience);
+            return match self.lock().leave_line(place) {
+                Some(run) => Submission::Refused(run),
+                None => Submission::Accepted,
+            };
         }
         state.accept(run);
         let wake = state.wakes();
@@ -133,23 +142,7 @@ impl Queue {
 
     /// Waits until all runs before the mark are settled.
     pub(super) async fn settled_up_to(&self, mark: u64) {
-        loop {
-            let mut changed = pin!(self.changed_async.notified());
-            // Register before looking, so that no change in between is missed.
-            changed.as_mut().enable();
-            if self.is_settled(mark) {
-                return;
-            }
-            changed.await;
-        }
-    }
-
-    /// Waits until all runs so far are settled, for at most `limit`.
-    pub(super) fn wait_blocking(&self, limit: Duration) {
-        let state = self.lock();
-        let mark = state.numbers.next();
-        let pending = |state: &mut State| !state.numbers.are_settled(mark);
-        drop(self.changed.wait_timeout_while(state, limit, pending));
+        self.until(|state| state.numbers.are_settled(mark)).await;
     }
 
     /// The number of unsettled runs that are not on disk.
@@ -162,96 +155,65 @@ impl Queue {
         self.work.notified().await;
     }
 
-    /// The first runs of as many lanes as there is work for.
-    pub(super) fn open_lanes(&self) -> Vec<QueuedRun> {
+    /// The first runs of as many lanes as there is work for, and when there will be more to retry.
+    pub(super) fn open_lanes(&self, now: Instant) -> (Vec<QueuedRun>, Option<Instant>) {
         let mut state = self.lock();
         state.woken = false;
+        let due = state.gate.open(now, self.policy);
+        state.retry(due, |ticket, _| ticket.after_success = false);
         let mut opened = Vec::new();
         while state.lanes < LANES {
-            let Some(next) = state.take() else { break };
+            let Some(next) = state.take(self.capacity) else {
+                break;
+            };
             state.lanes += 1;
             opened.push(next);
         }
+        let next = state.gate.due();
         drop(state);
-        self.changed.notify_all();
-        opened
+        self.changed.notify_waiters();
+        (opened, next)
     }
 
     /// Settles a run, and takes the next one or closes the lane.
     pub(super) fn settle_and_take(&self, ticket: Ticket) -> Option<QueuedRun> {
         let mut state = self.lock();
         state.settle(ticket);
-        let next = state.take_or_close();
-        // One retrying run less may make room for another lane.
-        let wake = ticket.retrying && state.wakes();
+        let next = state.take_or_close(self.capacity);
+        // One failed run less may make room for another lane.
+        let wake = state.has_work() && state.wakes();
         drop(state);
-        self.notify();
+        self.changed.notify_waiters();
         if wake {
             self.work.notify_one();
         }
         next
     }
 
-    /// Lets a run rest until its next attempt, and takes the next one or closes the lane. Returns the number of the rest,
-    /// which [`end_rest`](Self::end_rest) ends. If `held`, only the end of the wait that the server
-    /// asked for lets other events end it.
-    pub(super) fn rest_and_take(&self, mut run: QueuedRun, held: bool) -> (u64, Option<QueuedRun>) {
+    /// Puts a run that has failed behind the gate, and takes the next one or closes the lane.
+    pub(super) fn fail_and_take(&self, run: QueuedRun, failure: Failure) -> Option<QueuedRun> {
         let mut state = self.lock();
-        state.retrying += usize::from(!mem::replace(&mut run.ticket.retrying, true));
-        let number = state.resting.add(run, held);
-        let next = state.take_or_close();
+        let suspect = run.ticket.after_success;
+        state.gate.close_behind(run, failure, suspect);
+        let next = state.take_or_close(self.capacity);
         drop(state);
-        self.changed.notify_all();
-        (number, next)
+        self.changed.notify_waiters();
+        self.work.notify_one();
+        next
     }
 
-    /// Ends the part of a rest that the server asked for.
-    pub(super) fn end_asked_wait(&self, number: u64) {
-        self.resume(|state| state.resting.release(number).into_iter().collect());
-    }
-
-    /// Ends a rest, unless it was cut short.
-    pub(super) fn end_rest(&self, number: u64) {
-        self.resume(|state| {
-            let mut run = state.resting.end(number);
-            if let Some(run) = &mut run {
-                run.ticket.woken_by_success = false;
-            }
-            run.into_iter().collect()
-        });
-    }
-
-    /// Cuts every rest short, for a caller who waits.
-    pub(super) fn wake_all(&self) {
-        self.resume(|state| {
-            state.resting.wake(|QueuedRun { ticket, run }| {
-                ticket.woken_by_success = false;
-                run.uncount_attempt();
-                true
-            })
-        });
-    }
-
-    /// Cuts rests short because Reflect has taken another run. A run that fails nevertheless rests in
-    /// full: the fault may be its own.
-    pub(super) fn wake_after_success(&self) {
-        self.resume(|state| {
-            state.resting.wake(|QueuedRun { ticket, run }| {
-                let wakes = !mem::replace(&mut ticket.woken_by_success, true);
-                if wakes {
-                    run.uncount_attempt();
-                }
-                wakes
-            })
-        });
-    }
-
-    /// Queues runs that have rested.
-    fn resume(&self, rested: impl FnOnce(&mut State) -> Vec<QueuedRun>) {
+    /// Opens the gate for a caller who waits, or because Reflect has taken a run.
+    pub(super) fn open_gate(&self, now: Instant, after_success: bool) {
         let mut state = self.lock();
-        let rested = rested(&mut state);
-        let wake = !rested.is_empty() && state.wakes();
-        state.rested.extend(rested);
+        let early = state.gate.open_early(now, after_success);
+        if after_success {
+            state.gate.recover();
+        }
+        let wake = !early.is_empty() && state.wakes();
+        state.retry(early, |ticket, run| {
+            ticket.after_success = after_success;
+            run.uncount_attempt();
+        });
         drop(state);
         if wake {
             self.work.notify_one();
@@ -265,18 +227,38 @@ impl Queue {
         state.dispatching = false;
         state.woken = false;
         // Without a dispatcher no attempt has failed yet.
-        std::iter::from_fn(|| state.take()).collect()
+        let abandoned = std::iter::from_fn(|| state.take(self.capacity)).collect();
+        drop(state);
+        self.changed.notify_waiters();
+        abandoned
     }
 
     /// Settles a run outside the lanes.
     pub(super) fn settle(&self, ticket: Ticket) {
         self.lock().settle(ticket);
-        self.notify();
+        self.changed.notify_waiters();
     }
 
-    fn notify(&self) {
-        self.changed.notify_all();
-        self.changed_async.notify_waiters();
+    #[cfg(test)]
+    #[allow(
+        dead_code,
+        reason = "only the exploration, which compiles this again, looks at it"
+    )]
+    pub(super) fn in_line(&self) -> usize {
+        self.lock().line.len()
+    }
+
+    /// Waits until the state is as wanted.
+    async fn until(&self, is: impl Fn(&State) -> bool) {
+        loop {
+            let mut changed = pin!(self.changed.notified());
+            // Register before looking, so that no change in between is missed.
+            changed.as_mut().enable();
+            if is(&self.lock()) {
+                return;
+            }
+            changed.await;
+        }
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
@@ -289,28 +271,67 @@ impl State {
         let ticket = Ticket {
             number: self.numbers.issue(),
             on_disk: run.is_on_disk(),
-            retrying: false,
-            woken_by_success: false,
+            after_success: false,
         };
         self.in_memory += usize::from(run.is_in_memory());
         self.not_on_disk += u64::from(!ticket.on_disk);
         self.waiting.push_back(QueuedRun { ticket, run });
     }
 
-    fn take(&mut self) -> Option<QueuedRun> {
-        if let Some(rested) = self.rested.pop_front() {
-            return Some(rested);
-        }
-        if self.retrying >= MAX_RETRYING {
+    /// Puts a run at the end of the line, and returns its place.
+    fn queue_up(&mut self, run: PendingRun) -> u64 {
+        let place = self.next_in_line;
+        self.next_in_line += 1;
+        self.line.push_back((place, run));
+        place
+    }
+
+    fn is_in_line(&self, place: u64) -> bool {
+        self.line.iter().any(|(other, _)| *other == place)
+    }
+
+    /// The run that still stands there.
+    fn leave_line(&mut self, place: u64) -> Option<PendingRun> {
+        let index = self.line.iter().position(|(other, _)| *other == place)?;
+        self.line.remove(index).map(|(_, run)| run)
+    }
+
+    /// Queues runs that the gate has let through.
+    fn retry(&mut self, runs: Vec<QueuedRun>, note: impl Fn(&mut Ticket, &mut PendingRun)) {
+        self.retries.extend(runs.into_iter().map(|mut queued| {
+            note(&mut queued.ticket, &mut queued.run);
+            queued
+        }));
+    }
+
+    /// Whether there is a run to send. The time of a run begins with its first attempt, so no more are
+    /// begun while many have failed: Reflect is at fault then. So many, and those in the lanes, are in
+    /// memory beyond the capacity.
+    fn has_work(&self) -> bool {
+        let begins = self.gate.len() + self.retries.len() < MAX_RETRYING;
+        !self.retries.is_empty() || (begins && !self.waiting.is_empty())
+    }
+
+    fn take(&mut self, capacity: usize) -> Option<QueuedRun> {
+        if !self.has_work() {
             return None;
+        }
+        if let Some(retry) = self.retries.pop_front() {
+            return Some(retry);
         }
         let next = self.waiting.pop_front()?;
         self.in_memory -= usize::from(next.run.is_in_memory());
+        while self.in_memory < capacity {
+            let Some((_, run)) = self.line.pop_front() else {
+                break;
+            };
+            self.accept(run);
+        }
         Some(next)
     }
 
-    fn take_or_close(&mut self) -> Option<QueuedRun> {
-        let next = self.take();
+    fn take_or_close(&mut self, capacity: usize) -> Option<QueuedRun> {
+        let next = self.take(capacity);
         self.lanes -= usize::from(next.is_none());
         next
     }
@@ -324,6 +345,5 @@ impl State {
         let is_new = self.numbers.settle(ticket.number);
         debug_assert!(is_new, "run {} is settled twice", ticket.number);
         self.not_on_disk -= u64::from(!ticket.on_disk);
-        self.retrying -= usize::from(ticket.retrying);
     }
 }

@@ -3,21 +3,22 @@
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::{Duration, Instant};
 
-use super::{Outbox, Queues};
+use super::Outbox;
+use super::queue::Queue;
 use crate::core::{Core, Settings};
 
 static OUTBOXES: Mutex<Vec<WeakOutbox>> = Mutex::new(Vec::new());
 
 struct WeakOutbox {
     core: Weak<Core>,
-    queues: Weak<Queues>,
+    queue: Weak<Queue>,
 }
 
 impl WeakOutbox {
     fn upgrade(&self) -> Option<Outbox> {
         Some(Outbox {
             core: self.core.upgrade()?,
-            queues: self.queues.upgrade()?,
+            queue: self.queue.upgrade()?,
         })
     }
 }
@@ -31,7 +32,7 @@ pub(crate) fn register(outbox: &Outbox) {
     outboxes.retain(|outbox| outbox.core.strong_count() > 0);
     outboxes.push(WeakOutbox {
         core: Arc::downgrade(&outbox.core),
-        queues: Arc::downgrade(&outbox.queues),
+        queue: Arc::downgrade(&outbox.queue),
     });
 }
 

@@ -12,13 +12,10 @@ use serde::{Deserialize, Serialize};
 /// A run on disk.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Stored<'a> {
-    /// The version of this layout.
-    version: u32,
     idempotency_key: String,
     /// For people; programs read it from the file's name.
     ended: String,
-    /// The server it is for; absent in files of the first version, and where the transport has no
-    /// address.
+    /// The server it is for; absent where the transport has no address.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     server: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -30,8 +27,6 @@ pub(super) struct Stored<'a> {
 }
 
 impl<'a> Stored<'a> {
-    const VERSION: u32 = 1;
-
     pub(super) fn new(
         trace: &'a CreateTrace,
         key: &str,
@@ -39,7 +34,6 @@ impl<'a> Stored<'a> {
         to: &Destination,
     ) -> Self {
         Self {
-            version: Self::VERSION,
             idempotency_key: key.to_owned(),
             ended: httpdate::fmt_http_date(ended),
             server: to.server.clone(),
@@ -53,17 +47,8 @@ impl<'a> Stored<'a> {
         Ok(serde_json::to_vec_pretty(self)?)
     }
 
-    pub(super) fn from_json(content: &[u8]) -> Result<Self, Unread> {
-        let garbled = |error: serde_json::Error| Unread::Garbled(error.to_string());
-        // The version first: the rest of a newer file is unknown.
-        let Version { version } = serde_json::from_slice(content).map_err(garbled)?;
-        if version > Self::VERSION {
-            return Err(Unread::Newer(format!(
-                "it has version {version}, and this program reads version {}",
-                Self::VERSION
-            )));
-        }
-        serde_json::from_slice(content).map_err(garbled)
+    pub(super) fn from_json(content: &[u8]) -> serde_json::Result<Self> {
+        serde_json::from_slice(content)
     }
 
     /// The trace with its key, which a trace does not serialize.
@@ -80,20 +65,6 @@ pub(crate) struct Destination {
     /// The transport's address, if it has one.
     pub(crate) server: Option<String>,
     pub(crate) project: ProjectId,
-}
-
-/// Why a file cannot be used.
-#[derive(Debug)]
-pub(super) enum Unread {
-    /// It is damaged.
-    Garbled(String),
-    /// It is for a newer program.
-    Newer(String),
-}
-
-#[derive(Deserialize)]
-struct Version {
-    version: u32,
 }
 
 /// Writes a file so that after a crash it is whole or absent.

@@ -66,14 +66,6 @@ impl Spool {
         if owner::is_alive(&name.owner) {
             return Ok(None);
         }
-        // Earlier versions took over files that were not written to their end.
-        if item
-            .metadata()
-            .is_ok_and(|file| file.is_file() && file.len() == 0)
-        {
-            ignore_missing(fs::remove_file(item.path()))?;
-            return Ok(None);
-        }
         if name.server.is_some() && name.server != self.server() {
             *foreign += 1;
             return Ok(None);

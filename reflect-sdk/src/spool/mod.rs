@@ -19,11 +19,10 @@ use std::time::SystemTime;
 use reflect_types::CreateTrace;
 
 pub(crate) use self::file::Destination;
-use self::file::{Stored, Unread, bytes_in, ignore_missing};
-use self::name::{Name, ServerTag, folder_of};
+use self::file::{Stored, bytes_in, ignore_missing};
+use self::name::{Name, folder_of, tag_of};
 use self::owner::Owner;
 use crate::error::{Error, Result};
-use crate::per_process::PerProcess;
 
 /// The folder of permanently refused runs.
 const REJECTED: &str = "rejected";
@@ -46,8 +45,8 @@ pub(crate) struct Spool {
     to: Destination,
     /// The size of the folder, as far as this process knows.
     bytes: AtomicU64,
-    /// The number of runs that this client sends from this process.
-    waiting: PerProcess<AtomicU64>,
+    /// The number of runs that this client sends.
+    waiting: AtomicU64,
 }
 
 /// A run on disk.
@@ -65,8 +64,6 @@ pub(crate) enum Missing {
     Gone,
     /// It is damaged and was set aside; the text says where.
     Unreadable(String),
-    /// A newer program wrote it, and sends it.
-    Newer(String),
     /// The system refuses to read it for now.
     NotNow(String),
 }
@@ -85,7 +82,7 @@ impl Spool {
             limit: settings.limit.unwrap_or(LIMIT),
             owner: Owner::new(),
             bytes: AtomicU64::new(0),
-            waiting: PerProcess::default(),
+            waiting: AtomicU64::new(0),
             folder,
             to,
         };
@@ -123,8 +120,8 @@ impl Spool {
         Ok(Entry { path, name, bytes })
     }
 
-    fn server(&self) -> Option<ServerTag> {
-        self.to.server.as_deref().map(ServerTag::of)
+    fn server(&self) -> Option<String> {
+        self.to.server.as_deref().map(tag_of)
     }
 
     /// Reads a run. A damaged file is set aside.
@@ -143,17 +140,11 @@ impl Spool {
         };
         match Stored::from_json(&content) {
             Ok(stored) => Ok(stored.into_trace()),
-            Err(Unread::Garbled(problem)) => {
+            Err(problem) => {
                 let place = self.set_aside(entry);
                 Err(Missing::Unreadable(format!(
                     "the spooled run {run} cannot be read ({problem}); it is in {}",
                     place.display()
-                )))
-            }
-            Err(Unread::Newer(problem)) => {
-                self.leave(entry);
-                Err(Missing::Newer(format!(
-                    "the spooled run {run} is left to a newer program: {problem}"
                 )))
             }
         }
@@ -168,16 +159,6 @@ impl Spool {
         match moved {
             Ok(()) => aside,
             Err(_) => self.folder.clone(),
-        }
-    }
-
-    /// Leaves a run to the next client that can read it.
-    fn leave(&self, entry: &Entry) {
-        self.forget(entry);
-        let unowned = self.folder.join(entry.name.unowned().file());
-        if let Err(error) = fs::rename(&entry.path, unowned) {
-            // It is found after this process.
-            tracing::debug!(target: "reflect", %error, "a spooled run keeps its owner");
         }
     }
 

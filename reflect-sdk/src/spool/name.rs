@@ -12,31 +12,17 @@ pub(super) struct Name {
     pub(super) millis: u64,
     pub(super) key: String,
     pub(super) owner: String,
-    /// The server it is for, if known.
-    pub(super) server: Option<ServerTag>,
+    /// The [tag](tag_of) of the server it is for, if known.
+    pub(super) server: Option<String>,
 }
 
 /// A hash of a server's address, in few characters that any file system takes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct ServerTag(u64);
-
-impl ServerTag {
-    pub(super) fn of(server: &str) -> Self {
-        Self(fnv_1a(server))
-    }
-
-    fn parse(text: &str) -> Option<Self> {
-        u64::from_str_radix(text, 16).ok().map(Self)
-    }
+pub(super) fn tag_of(server: &str) -> String {
+    format!("{:016x}", fnv_1a(server))
 }
 
 impl Name {
-    pub(super) fn new(
-        key: &str,
-        owner: String,
-        server: Option<ServerTag>,
-        ended: SystemTime,
-    ) -> Self {
+    pub(super) fn new(key: &str, owner: String, server: Option<String>, ended: SystemTime) -> Self {
         let since = ended.duration_since(SystemTime::UNIX_EPOCH);
         let millis = since.map_or(0, |since| since.as_millis());
         Self {
@@ -50,7 +36,7 @@ impl Name {
     pub(super) fn parse(file: &str) -> Option<Self> {
         let (run, rest) = file.strip_suffix(".json")?.split_once('@')?;
         let (owner, server) = match rest.split_once('@') {
-            Some((owner, server)) => (owner, Some(ServerTag::parse(server)?)),
+            Some((owner, server)) => (owner, Some(server.to_owned())),
             None => (rest, None),
         };
         let (millis, key) = run.split_once('-')?;
@@ -66,17 +52,9 @@ impl Name {
         let Self {
             millis, key, owner, ..
         } = self;
-        match self.server {
-            Some(ServerTag(server)) => format!("{millis:016}-{key}@{owner}@{server:016x}.json"),
+        match &self.server {
+            Some(server) => format!("{millis:016}-{key}@{owner}@{server}.json"),
             None => format!("{millis:016}-{key}@{owner}.json"),
-        }
-    }
-
-    /// The same run without a living owner.
-    pub(super) fn unowned(&self) -> Self {
-        Self {
-            owner: "nobody".to_owned(),
-            ..self.clone()
         }
     }
 
@@ -112,13 +90,7 @@ mod tests {
 
     #[test]
     fn a_file_that_is_not_a_run_has_no_name() {
-        for file in [
-            "notes.json",
-            ".probe-1.tmp",
-            "x-key@1.json",
-            "1-key.json",
-            "1-key@1@x.json",
-        ] {
+        for file in ["notes.json", ".probe-1.tmp", "x-key@1.json", "1-key.json"] {
             assert_eq!(Name::parse(file), None, "{file}");
         }
     }
@@ -131,7 +103,7 @@ mod tests {
             server: Option<String>,
         ) {
             let ended = SystemTime::UNIX_EPOCH + Duration::from_millis(millis.into());
-            let server = server.as_deref().map(ServerTag::of);
+            let server = server.as_deref().map(tag_of);
             let name = Name::new(&key, "1-2-3".to_owned(), server, ended);
             prop_assert_eq!(name.ended(), ended);
             prop_assert_eq!(Name::parse(&name.file()), Some(name));

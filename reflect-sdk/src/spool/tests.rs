@@ -125,7 +125,7 @@ fn a_run_that_names_no_server_is_for_any() {
         .join("0000000000000001-key-1@1-2-3.json");
     let trace = serde_json::to_value(trace("key-1")).unwrap();
     let stored = serde_json::json!({
-        "version": 1, "idempotency_key": "key-1", "ended": "once", "trace": trace,
+        "idempotency_key": "key-1", "ended": "once", "trace": trace,
     });
     fs::write(path, stored.to_string()).unwrap();
     let spool = folder.open(None);
@@ -198,7 +198,7 @@ fn what_cannot_be_read_is_set_aside() {
     let folder = Folder::new();
     let spool = folder.open(None);
     let cut_short = spool.keep(&trace("key-1")).unwrap();
-    fs::write(&cut_short.path, "{\"version\": 1, \"trace\"").unwrap();
+    fs::write(&cut_short.path, "{\"idempotency_key\": \"k\", \"trace\"").unwrap();
     let Missing::Unreadable(said) = spool.load(&cut_short).unwrap_err() else {
         panic!("it is there")
     };
@@ -208,22 +208,6 @@ fn what_cannot_be_read_is_set_aside() {
     );
     assert_eq!(files(&spool.folder.join(UNREADABLE)).len(), 1);
     assert_eq!(spool.waiting(), 0);
-}
-
-#[test]
-fn what_a_newer_program_wrote_is_left_to_a_newer_program() {
-    let folder = Folder::new();
-    let spool = folder.open(None);
-    let newer = spool.keep(&trace("key-1")).unwrap();
-    // Nothing else about it is known.
-    fs::write(&newer.path, "{\"version\": 9, \"task\": 7}").unwrap();
-    let Missing::Newer(said) = spool.load(&newer).unwrap_err() else {
-        panic!("it is newer")
-    };
-    assert!(said.contains("version 9"), "{said}");
-    assert_eq!(spool.waiting(), 0);
-    // Already while this client lives.
-    assert_eq!(keys(&folder.open(None).take_over()), ["key-1"]);
 }
 
 #[test]
@@ -285,7 +269,6 @@ fn a_file_that_was_not_written_to_its_end_is_removed() {
         (unfinished(&name("empty")), ""),
         (unfinished(&name("torn")), "{\"ver"),
         (unfinished(&format!("probe@{owner}.json")), ""),
-        (spool.folder.join(name("renamed")), ""),
     ];
     for (path, content) in &torn {
         let mut file = fs::File::create(path).unwrap();

@@ -1,20 +1,26 @@
-use std::fmt;
-use std::mem;
-use std::panic::{RefUnwindSafe, UnwindSafe};
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+//! The run that the current code belongs to.
 
+use std::cell::RefCell;
+use std::future::Future;
+use std::panic::{RefUnwindSafe, UnwindSafe};
+use std::pin::Pin;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::task::{Context, Poll};
+use std::{fmt, mem};
+
+use pin_project::{pin_project, pinned_drop};
 use reflect_types::{Arm, Memory, MemoryId, Message, TraceId, Trajectory};
 use tracing::Span;
+use tracing::span::EnteredSpan;
 
-use super::draw::Draw;
-use super::handle::TraceHandle;
 #[cfg(feature = "tracing")]
-use super::heard_spans::HeardSpans;
+use super::framework_spans::FrameworkSpans;
+use super::handle::TraceHandle;
 use super::output::TraceOutput;
-use crate::client::{Style, augmented, idempotency_key};
+use crate::client::{PromptStyle, augmented, idempotency_key};
 use crate::error::Error;
-use crate::outbox::DeliveryOutcome;
+use crate::outbox::Delivery;
 
 /// The task of a run and the memories retrieved for it.
 ///
@@ -40,17 +46,23 @@ struct Live {
     arm: Option<Arm>,
     /// Whether another run names this one as its parent.
     has_children: AtomicBool,
-    recorded: Mutex<Vec<Message>>,
-    /// The spans of frameworks that have closed.
-    #[cfg(feature = "tracing")]
-    heard: Mutex<HeardSpans>,
-    conclusion: Mutex<Conclusion>,
+    notes: Mutex<Notes>,
     ended: AtomicBool,
-    delivery: Arc<DeliveryOutcome>,
+    delivery: Arc<Delivery>,
     span: Span,
 }
 
-/// Shared state is behind locks that are held briefly, run no user code and survive poisoning: a panic
+/// What is noted during a run.
+#[derive(Default)]
+struct Notes {
+    recorded: Vec<Message>,
+    /// The spans of frameworks that have closed.
+    #[cfg(feature = "tracing")]
+    framework_spans: FrameworkSpans,
+    conclusion: Conclusion,
+}
+
+/// Shared state is behind a lock that is held briefly, runs no user code and survives poisoning: a panic
 /// leaves nothing half done.
 impl UnwindSafe for Run {}
 impl RefUnwindSafe for Run {}
@@ -64,10 +76,11 @@ pub(super) struct Conclusion {
 
 impl TraceContext {
     pub(super) fn new(
-        draw: Draw,
+        id: String,
+        arm: Option<Arm>,
         task: String,
         memories: Result<Vec<Memory>, Error>,
-        style: Style,
+        style: PromptStyle,
         parent: Option<TraceContext>,
     ) -> Self {
         let (memories, retrieval_error) = match memories {
@@ -77,7 +90,6 @@ impl TraceContext {
         if let Some(parent) = parent.as_ref().and_then(Self::live) {
             parent.has_children.store(true, Ordering::Relaxed);
         }
-        let Draw { id, arm, .. } = draw;
         let span = tracing::info_span!(
             target: "reflect",
             "reflect.run",
@@ -95,10 +107,7 @@ impl TraceContext {
             retrieval_error,
             arm,
             has_children: AtomicBool::new(false),
-            recorded: Mutex::default(),
-            #[cfg(feature = "tracing")]
-            heard: Mutex::default(),
-            conclusion: Mutex::default(),
+            notes: Mutex::default(),
             ended: AtomicBool::new(false),
             delivery: Arc::default(),
             span,
@@ -159,7 +168,7 @@ impl TraceContext {
     }
 
     /// The side of the comparison with and without memories that the run was drawn for; `None` without a
-    /// [control arm](crate::ClientBuilder::control).
+    /// [control arm](crate::ClientBuilder::control_share).
     pub fn arm(&self) -> Option<&Arm> {
         self.live()?.arm.as_ref()
     }
@@ -169,9 +178,9 @@ impl TraceContext {
     /// The messages are the trajectory of a run that fails or is cancelled before it has an output,
     /// and of one that ends with [`TraceOutput::recorded`](super::TraceOutput::recorded).
     pub fn record(&self, message: Message) {
-        if let Some(live) = self.live() {
-            super::panic_hook::forget_handled();
-            live.recorded().push(message);
+        if !self.is_idle() {
+            super::panics::forget_handled();
+            self.notes(|notes| notes.recorded.push(message));
         }
     }
 
@@ -205,7 +214,7 @@ impl TraceContext {
     }
 
     /// `None` for a run of a disabled client.
-    pub(super) fn delivery(&self) -> Option<&Arc<DeliveryOutcome>> {
+    pub(super) fn delivery(&self) -> Option<&Arc<Delivery>> {
         self.live().map(|live| &live.delivery)
     }
 
@@ -214,9 +223,15 @@ impl TraceContext {
         self.live().map(|live| &live.span)
     }
 
+    /// `None` for a run of a disabled client.
+    fn notes<T>(&self, work: impl FnOnce(&mut Notes) -> T) -> Option<T> {
+        let notes = self.live()?.notes.lock();
+        Some(work(&mut notes.unwrap_or_else(PoisonError::into_inner)))
+    }
+
     /// The recorded messages; the task as a user message if there are none.
     pub(super) fn take_recorded(&self) -> Trajectory {
-        let recorded = self.live().map(|live| mem::take(&mut *live.recorded()));
+        let recorded = self.notes(|notes| mem::take(&mut notes.recorded));
         let mut messages = recorded.unwrap_or_default();
         if messages.is_empty() {
             messages.push(Message::user(self.task()));
@@ -226,39 +241,36 @@ impl TraceContext {
 
     /// Adds a span of a framework, unless the run has ended.
     #[cfg(feature = "tracing")]
-    pub(super) fn hear(&self, span: reflect_types::spans::Span) {
-        if let Some(live) = self.live() {
-            let mut heard = live.heard();
+    pub(super) fn add_framework_span(&self, span: reflect_types::spans::Span) {
+        self.notes(|notes| {
             if !self.has_ended() {
-                heard.add(span);
+                notes.framework_spans.add(span);
             }
-        }
+        });
     }
 
     /// The spans of frameworks that have closed.
     #[cfg(feature = "tracing")]
-    pub(super) fn take_heard(&self) -> HeardSpans {
-        let heard = self.live().map(|live| mem::take(&mut *live.heard()));
-        heard.unwrap_or_default()
+    pub(super) fn take_framework_spans(&self) -> FrameworkSpans {
+        let spans = self.notes(|notes| mem::take(&mut notes.framework_spans));
+        spans.unwrap_or_default()
     }
 
     /// Whether messages were recorded.
     #[cfg(feature = "tracing")]
     pub(super) fn has_recorded(&self) -> bool {
-        self.live().is_some_and(|live| !live.recorded().is_empty())
+        let any = self.notes(|notes| !notes.recorded.is_empty());
+        any.unwrap_or_default()
     }
 
     /// Changes the conclusion. Does nothing for a disabled client.
     pub(super) fn conclude(&self, change: impl FnOnce(&mut Conclusion)) {
-        if let Some(live) = self.live() {
-            change(&mut live.conclusion());
-        }
+        self.notes(|notes| change(&mut notes.conclusion));
     }
 
     pub(super) fn take_conclusion(&self) -> Conclusion {
-        self.live()
-            .map(|live| mem::take(&mut *live.conclusion()))
-            .unwrap_or_default()
+        let conclusion = self.notes(|notes| mem::take(&mut notes.conclusion));
+        conclusion.unwrap_or_default()
     }
 
     pub(super) fn has_ended(&self) -> bool {
@@ -273,23 +285,6 @@ impl TraceContext {
     }
 }
 
-impl Live {
-    fn conclusion(&self) -> MutexGuard<'_, Conclusion> {
-        self.conclusion
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-    }
-
-    #[cfg(feature = "tracing")]
-    fn heard(&self) -> MutexGuard<'_, HeardSpans> {
-        self.heard.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn recorded(&self) -> MutexGuard<'_, Vec<Message>> {
-        self.recorded.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
 impl fmt::Debug for TraceContext {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("TraceContext")
@@ -298,5 +293,107 @@ impl fmt::Debug for TraceContext {
             .field("memories", &self.memories().len())
             .field("retrieval_error", &self.retrieval_error())
             .finish_non_exhaustive()
+    }
+}
+
+thread_local! {
+    static CURRENT: RefCell<Option<TraceContext>> = const { RefCell::new(None) };
+}
+
+/// The parent of a run that starts here: the current run, skipping those of disabled clients.
+pub(super) fn parent() -> Option<TraceContext> {
+    let current = TraceContext::current()?;
+    if current.is_idle() {
+        return current.parent().cloned();
+    }
+    Some(current)
+}
+
+impl TraceContext {
+    /// The run that the calling code belongs to: the body of a traced function, of
+    /// [`run`](super::TraceBuilder::run) or [`run_async`](super::TraceBuilder::run_async), or code put
+    /// [in its scope](Self::in_scope).
+    pub fn current() -> Option<TraceContext> {
+        // Fails only while the thread ends.
+        CURRENT
+            .try_with(|current| current.borrow().clone())
+            .ok()
+            .flatten()
+    }
+
+    /// Calls `body` as a part of this run: [`current`](Self::current) returns this context there, and
+    /// it is the parent of the runs that start there.
+    pub fn in_scope<T>(&self, body: impl FnOnce() -> T) -> T {
+        let _scope = self.enter();
+        body()
+    }
+
+    /// Makes a future a part of this run, wherever it is polled.
+    pub fn scope<F: Future>(&self, future: F) -> InScope<F> {
+        InScope {
+            context: self.clone(),
+            future: Some(future),
+        }
+    }
+
+    pub(super) fn enter(&self) -> Scope {
+        let entered = self.span().map(|span| span.clone().entered());
+        Scope {
+            outer: swap(Some(self.clone())),
+            _entered: entered,
+        }
+    }
+}
+
+/// Keeps a context current on this thread until it is dropped.
+pub(super) struct Scope {
+    outer: Option<TraceContext>,
+    _entered: Option<EnteredSpan>,
+}
+
+impl Drop for Scope {
+    fn drop(&mut self) {
+        drop(swap(self.outer.take()));
+    }
+}
+
+/// Returns the old value, so that it is not dropped while the cell is borrowed.
+fn swap(context: Option<TraceContext>) -> Option<TraceContext> {
+    CURRENT
+        .try_with(|current| current.replace(context))
+        .ok()
+        .flatten()
+}
+
+/// A future that is a part of a run; see [`TraceContext::scope`].
+#[pin_project(PinnedDrop)]
+#[derive(Debug)]
+pub struct InScope<F: Future> {
+    context: TraceContext,
+    #[pin]
+    future: Option<F>,
+}
+
+impl<F: Future> Future for InScope<F> {
+    type Output = F::Output;
+
+    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<F::Output> {
+        let this = self.project();
+        let _scope = this.context.enter();
+        match this.future.as_pin_mut() {
+            Some(future) => future.poll(cx),
+            // Only `drop` takes the future out.
+            None => Poll::Pending,
+        }
+    }
+}
+
+#[pinned_drop]
+impl<F: Future> PinnedDrop for InScope<F> {
+    fn drop(self: Pin<&mut Self>) {
+        let mut this = self.project();
+        // Destructors of the future may start and end runs.
+        let _scope = this.context.enter();
+        this.future.set(None);
     }
 }

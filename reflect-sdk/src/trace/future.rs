@@ -1,60 +1,141 @@
 //! The future of an async run.
+//!
+//! A body that is an async block cannot be created after the memories are there without storing its
+//! captures twice. So the body is polled first, starts its run itself, and hands it through a [`Slot`]
+//! to the [`Traced`] future around it, which polls it again within that run.
 
+use std::convert::Infallible;
 use std::fmt;
 use std::future::Future;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::pin::Pin;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
 use pin_project::{pin_project, pinned_drop};
 
-use super::begin::{Request, refuse, take_request};
+use super::builder::TraceBuilder;
 use super::context::TraceContext;
-use super::ending::Ending;
 use super::handle::TraceHandle;
-use super::open::{OpenRun, wait};
-use super::returns::{ReturnValue, TraceReturn};
-use super::start::Start;
+use super::output::{ReturnValue, TraceReturn};
+use super::run::{Ending, OpenRun, wait};
 use crate::client::Handle;
-use crate::error::Result;
+use crate::error::{Error, Result};
 
-/// Makes a traced future of a body that starts its run with [`begin`](super::begin::begin), and
-/// returns its output.
+/// Makes a traced future of a body that starts its run with [`Slot::begin`], and returns its output.
 ///
 /// The body must be an async block, which drops what it owns when it completes or panics.
-pub fn traced<R: ReturnValue<V>, V, F: Future<Output = R>>(body: F) -> Traced<F, V> {
-    Traced::new(body, |open, mut value, learning| {
-        if let Some(open) = open {
-            *learning = end(*open, &mut value);
-        }
+pub fn traced<R: ReturnValue<V>, V, F: Future<Output = R>>(
+    body: impl FnOnce(Slot) -> F,
+) -> Traced<F, V> {
+    Traced::new(body, |run, mut value, learning| {
+        *learning = run.and_then(|run| end(*run, &mut value));
         value.into_value()
     })
 }
 
 /// Like [`traced`], and returns the body's value as it is.
 #[cfg(feature = "macros")]
-pub fn traced_whole<R: TraceReturn, F: Future<Output = R>>(body: F) -> Traced<F, R> {
-    Traced::new(body, |open, mut value, learning| {
-        if let Some(open) = open {
-            *learning = end(*open, &mut value);
-        } else {
-            value.attach(TraceHandle::disabled());
+pub fn traced_whole<R: TraceReturn, F: Future<Output = R>>(
+    body: impl FnOnce(Slot) -> F,
+) -> Traced<F, R> {
+    Traced::new(body, |run, mut value, learning| {
+        match run {
+            Some(run) => *learning = end(*run, &mut value),
+            None => value.attach(TraceHandle::disabled()),
         }
         value
     })
 }
 
-fn end<R: TraceReturn>(open: OpenRun, value: &mut R) -> Option<Learning> {
-    let (client, limit) = (Arc::clone(&open.client), open.options.blocking);
-    let handle = open.end_with(value);
-    let limit = limit?;
+fn end<R: TraceReturn>(run: OpenRun, value: &mut R) -> Option<Learning> {
+    let (client, limit) = (Arc::clone(&run.client), run.options.until_learned);
+    let handle = run.end_with(value);
     Some(Learning {
         client,
-        limit,
+        limit: limit?,
         handle,
     })
+}
+
+/// Where a body leaves its run for the future around it.
+#[derive(Clone, Debug, Default)]
+pub struct Slot(Arc<Mutex<Option<Box<OpenRun>>>>);
+
+impl Slot {
+    /// Starts the run of the body that awaits this.
+    #[inline]
+    pub fn begin(&self, run: TraceBuilder) -> Begin<Infallible> {
+        self.start(run, TraceBuilder::open)
+    }
+
+    /// Starts the run of the body that awaits this, or returns the error of the retrieval.
+    #[inline]
+    pub fn begin_strictly(&self, run: TraceBuilder) -> Begin<Error> {
+        self.start(run, |run| run.strict().open())
+    }
+
+    fn start<E, F>(&self, run: TraceBuilder, open: impl FnOnce(TraceBuilder) -> F) -> Begin<E>
+    where
+        F: Future<Output = Result<OpenRun, E>> + Send + 'static,
+    {
+        let slot = self.clone();
+        let start = if run.is_enabled() {
+            Start::Opening(Box::pin(open(run)))
+        } else {
+            Start::Started(self.put(run.idle()))
+        };
+        Begin { slot, start }
+    }
+
+    fn put(&self, run: OpenRun) -> TraceContext {
+        let context = run.context.clone();
+        *self.lock() = Some(Box::new(run));
+        context
+    }
+
+    fn take(&self) -> Option<Box<OpenRun>> {
+        self.lock().take()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Option<Box<OpenRun>>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The future of [`Slot::begin`].
+pub struct Begin<E> {
+    slot: Slot,
+    start: Start<E>,
+}
+
+enum Start<E> {
+    Opening(BoxFuture<Result<OpenRun, E>>),
+    /// The run is in the slot.
+    Started(TraceContext),
+    /// The future around the body has taken it.
+    Running(TraceContext),
+    Ended,
+}
+
+impl<E> Future for Begin<E> {
+    type Output = Result<TraceContext, E>;
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        match std::mem::replace(&mut self.start, Start::Ended) {
+            Start::Opening(mut opening) => match opening.as_mut().poll(cx) {
+                Poll::Pending => self.start = Start::Opening(opening),
+                Poll::Ready(Ok(run)) => self.start = Start::Running(self.slot.put(run)),
+                Poll::Ready(Err(error)) => return Poll::Ready(Err(error)),
+            },
+            Start::Started(context) => self.start = Start::Running(context),
+            Start::Running(context) => return Poll::Ready(Ok(context)),
+            Start::Ended => {}
+        }
+        // The future around the body finds the run as soon as the body returns: no waker needed.
+        Poll::Pending
+    }
 }
 
 /// The future of a run. It tells a value from a panic from a cancellation.
@@ -63,11 +144,12 @@ fn end<R: TraceReturn>(open: OpenRun, value: &mut R) -> Option<Learning> {
 /// of calls short enough for the compiler's recursion limit.
 #[pin_project(PinnedDrop)]
 pub struct Traced<F: Future, V> {
-    /// Taken out only by `drop`.
+    /// `None` after its end.
     #[pin]
     body: Option<F>,
-    /// `None` until the body asks for a run; an `Option`, so that an untraced body drops no `Stage`.
-    stage: Option<Stage>,
+    slot: Slot,
+    /// `None` until the body has started it.
+    run: Option<Box<OpenRun>>,
     /// Ends the run, if there is one, with the value of its body.
     ///
     /// A pointer, so that this is a future whatever the body returns: a body whose value cannot be
@@ -80,45 +162,18 @@ type BoxFuture<T> = Pin<Box<dyn Future<Output = T> + Send>>;
 /// The memory to wait for has a slot of its own, so that a small value is returned in registers.
 type End<R, V> = fn(Option<Box<OpenRun>>, R, &mut Option<Learning>) -> V;
 
-enum Stage {
-    Starting(BoxFuture<Result<OpenRun>>),
-    Running(Box<OpenRun>),
-    /// The client is disabled.
-    Idle(TraceContext),
-    Ended,
-}
-
-impl From<Request> for Stage {
-    fn from(Request { start, strict }: Request) -> Self {
-        match start {
-            Start::Idle(context) => Self::Idle(context),
-            Start::Open(open) => Self::Running(open),
-            Start::New(builder) if strict => Self::Starting(Box::pin(builder.strict().open())),
-            Start::New(builder) => {
-                Self::Starting(Box::pin(async move { Ok(builder.open().await) }))
-            }
-        }
-    }
-}
-
-/// Ends the stage; returns the run, if it is one.
-fn take_run(stage: &mut Option<Stage>) -> Option<Box<OpenRun>> {
-    match stage.replace(Stage::Ended) {
-        Some(Stage::Running(open)) => Some(open),
-        _ => None,
-    }
-}
-
 impl<F: Future, V> Traced<F, V> {
-    fn new(body: F, end: End<F::Output, V>) -> Self {
+    fn new(body: impl FnOnce(Slot) -> F, end: End<F::Output, V>) -> Self {
+        let slot = Slot::default();
         Self {
-            body: Some(body),
-            stage: None,
+            body: Some(body(slot.clone())),
+            slot,
+            run: None,
             end,
         }
     }
 
-    /// Waits after the end of a blocking run until its memory exists.
+    /// Waits after the end of the run until its memory exists, if the run is to wait for that.
     pub fn until_learned(self) -> UntilLearned<F, V> {
         UntilLearned {
             traced: self,
@@ -127,62 +182,36 @@ impl<F: Future, V> Traced<F, V> {
     }
 
     /// Polls the run to its end, which may set the memory to wait for.
-    #[inline]
     fn poll_end(
-        mut self: Pin<&mut Self>,
+        self: Pin<&mut Self>,
         cx: &mut Context<'_>,
         learning: &mut Option<Learning>,
     ) -> Poll<V> {
-        let this = self.as_mut().project();
-        if this.stage.is_none() {
-            let Some(body) = this.body.as_pin_mut() else {
+        let mut this = self.project();
+        loop {
+            let Some(body) = this.body.as_mut().as_pin_mut() else {
                 return Poll::Pending;
             };
-            if let Poll::Ready(value) = body.poll(cx) {
-                return Poll::Ready((this.end)(None, value, learning));
-            }
-            match take_request() {
-                Some(request) => *this.stage = Some(request.into()),
-                None => return Poll::Pending,
-            }
-        }
-        self.poll_run(cx, learning)
-    }
-
-    /// Not inlined, to keep untraced bodies fast.
-    #[inline(never)]
-    fn poll_run(
-        mut self: Pin<&mut Self>,
-        cx: &mut Context<'_>,
-        learning: &mut Option<Learning>,
-    ) -> Poll<V> {
-        let this = self.as_mut().project();
-        if let Some(Stage::Starting(start)) = this.stage {
-            match ready!(start.as_mut().poll(cx)) {
-                Ok(open) => *this.stage = Some(Stage::Running(Box::new(open))),
-                Err(error) => {
-                    refuse(error);
-                    *this.stage = None;
-                    return self.poll_end(cx, learning);
+            let scope = this.run.as_ref().map(|run| run.context.enter());
+            let polled = catch_unwind(AssertUnwindSafe(|| body.poll(cx)));
+            drop(scope);
+            match polled {
+                Ok(Poll::Pending) if this.run.is_none() => match this.slot.take() {
+                    // Again, within the run.
+                    Some(run) => *this.run = Some(run),
+                    None => return Poll::Pending,
+                },
+                Ok(Poll::Pending) => return Poll::Pending,
+                Ok(Poll::Ready(value)) => {
+                    this.body.set(None);
+                    return Poll::Ready((this.end)(this.run.take(), value, learning));
                 }
-            }
-        }
-        let (context, body) = match (&*this.stage, this.body.as_pin_mut()) {
-            (Some(Stage::Running(open)), Some(body)) => (&open.context, body),
-            (Some(Stage::Idle(context)), Some(body)) => (context, body),
-            // Polled again after its end.
-            _ => return Poll::Pending,
-        };
-        let scope = context.enter();
-        let polled = catch_unwind(AssertUnwindSafe(|| body.poll(cx)));
-        drop(scope);
-        match polled {
-            Ok(polled) => polled.map(|value| (this.end)(take_run(this.stage), value, learning)),
-            Err(payload) => {
-                if let Some(open) = take_run(this.stage) {
-                    open.end_panicked(&*payload);
+                Err(payload) => {
+                    if let Some(run) = this.run.take() {
+                        run.end_panicked(&*payload);
+                    }
+                    resume_unwind(payload)
                 }
-                resume_unwind(payload)
             }
         }
     }
@@ -191,7 +220,6 @@ impl<F: Future, V> Traced<F, V> {
 impl<F: Future, V> Future for Traced<F, V> {
     type Output = V;
 
-    #[inline]
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<V> {
         self.poll_end(cx, &mut None)
     }
@@ -201,10 +229,10 @@ impl<F: Future, V> Future for Traced<F, V> {
 impl<F: Future, V> PinnedDrop for Traced<F, V> {
     fn drop(self: Pin<&mut Self>) {
         let mut this = self.project();
-        if let Some(Stage::Running(_)) = this.stage {
-            let cancelled = Cancelled(take_run(this.stage));
+        if let Some(run) = this.run.take() {
+            let cancelled = Cancelled(Some(run));
             // Destructors of the body may start and end runs.
-            let _scope = cancelled.0.as_ref().map(|open| open.context.enter());
+            let _scope = cancelled.0.as_ref().map(|run| run.context.enter());
             this.body.set(None);
         }
     }
@@ -215,13 +243,13 @@ struct Cancelled(Option<Box<OpenRun>>);
 
 impl Drop for Cancelled {
     fn drop(&mut self) {
-        if let Some(open) = self.0.take() {
-            open.end(Ending::Cancelled);
+        if let Some(run) = self.0.take() {
+            run.end(Ending::Cancelled);
         }
     }
 }
 
-/// The memory that a blocking run waits for.
+/// The memory that a run waits for.
 struct Learning {
     client: Arc<Handle>,
     limit: Duration,
@@ -276,5 +304,11 @@ impl<F: Future, V> fmt::Debug for Traced<F, V> {
 impl<F: Future, V> fmt::Debug for UntilLearned<F, V> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("UntilLearned").finish_non_exhaustive()
+    }
+}
+
+impl<E> fmt::Debug for Begin<E> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Begin").finish_non_exhaustive()
     }
 }

@@ -1,16 +1,15 @@
 use std::fmt::Display;
+use std::ops::Deref;
 use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
-use reflect_types::{Memory, MemoryId, Message, TraceReceipt};
+use reflect_types::{Message, TraceReceipt};
 
 use super::context::{Conclusion, TraceContext};
-use super::ending::Ending;
 use super::handle::TraceHandle;
-use super::open::{OpenRun, UNSHOWN, wait_if_blocking};
 use super::output::TraceOutput;
-use super::panic_hook::survive;
+use super::run::{Ending, OpenRun, wait_until_learned};
 use crate::error::{Error, Result};
 
 /// A run in progress, submitted when the guard is dropped.
@@ -73,7 +72,7 @@ use crate::error::{Error, Result};
 ///   up to 1 s;
 /// - as the last handle of its client, it waits until pending runs are sent, for up to the
 ///   [`shutdown_timeout`](crate::ClientBuilder::shutdown_timeout);
-/// - if it is [`blocking`](super::TraceBuilder::blocking), it waits for the memory.
+/// - if it is to wait [until the memory exists](super::TraceBuilder::until_learned), it does.
 ///
 /// # The recorded panic
 ///
@@ -97,7 +96,7 @@ pub struct TraceGuard {
     context: TraceContext,
 }
 
-/// The longest wait of a blocking run whose thread unwinds.
+/// The longest wait for a memory while the thread unwinds.
 const UNWINDING_LIMIT: Duration = Duration::from_secs(2);
 
 impl TraceGuard {
@@ -108,32 +107,6 @@ impl TraceGuard {
         };
         guard.watch_thread();
         guard
-    }
-
-    /// The task, without the memories.
-    pub fn task(&self) -> &str {
-        self.context.task()
-    }
-
-    /// The task with the retrieved memories appended, ready for a prompt; the task alone if there are
-    /// none.
-    pub fn augmented_task(&self) -> &str {
-        self.context.augmented_task()
-    }
-
-    /// The retrieved memories, best first.
-    pub fn memories(&self) -> &[Memory] {
-        self.context.memories()
-    }
-
-    /// The IDs of the retrieved memories, best first.
-    pub fn memory_ids(&self) -> Vec<MemoryId> {
-        self.context.memory_ids()
-    }
-
-    /// The error of a failed or late retrieval, which leaves the run without memories.
-    pub fn retrieval_error(&self) -> Option<&Error> {
-        self.context.retrieval_error()
     }
 
     /// Appends a message to the trajectory; see [`TraceContext::record`].
@@ -176,17 +149,12 @@ impl TraceGuard {
     /// ```
     pub fn fail_on_err<T, E: Display>(&self, result: Result<T, E>) -> Result<T, E> {
         if let Err(error) = &result {
-            let text = survive(|| error.to_string()).unwrap_or_else(|_| UNSHOWN.to_owned());
+            let text = error.to_string();
             self.context
                 .conclude(|conclusion| conclusion.error = Some(text));
         }
         self.renew();
         result
-    }
-
-    /// A handle to the delivery of the run, which outlives the guard.
-    pub fn handle(&self) -> TraceHandle {
-        self.context.handle()
     }
 
     /// The context of the run. A guard enters no scope by itself: use
@@ -195,14 +163,18 @@ impl TraceGuard {
         &self.context
     }
 
-    /// Ends the run and waits until it is stored, or, for a blocking run, until its memory exists.
+    /// Ends the run and waits until it is stored, or, if it waits for that, until its memory
+    /// exists.
     ///
     /// The run is queued immediately: it is sent even if the future is dropped.
     pub async fn finish(mut self) -> Result<TraceReceipt> {
-        let blocking = self.open.as_ref().and_then(|open| open.options.blocking);
+        let limit = self
+            .open
+            .as_ref()
+            .and_then(|open| open.options.until_learned);
         let client = self.open.as_ref().map(|open| Arc::clone(&open.client));
         let handle = self.end();
-        match (blocking, client) {
+        match (limit, client) {
             (Some(limit), Some(client)) => handle.wait_within(&client, limit).await,
             _ => handle.wait().await,
         }
@@ -220,7 +192,8 @@ impl TraceGuard {
         self.end().wait_blocking(limit)
     }
 
-    /// Ends the run and queues its trace, without waiting for it, even if the run is blocking.
+    /// Ends the run and queues its trace, without waiting for it, even for its
+    /// memory.
     pub fn submit(mut self) -> TraceHandle {
         self.end()
     }
@@ -261,7 +234,7 @@ impl TraceGuard {
     fn watch_thread(&self) {
         if let Some(open) = &self.open {
             if open.client.core().settings.flush_on_panic {
-                super::rescue::watch_thread(self.context.run_id());
+                super::panics::rescue::watch_thread(self.context.run_id());
             }
         }
     }
@@ -271,14 +244,23 @@ impl TraceGuard {
     fn watch_thread(&self) {}
 }
 
+/// The task, the memories and the handle of the run are those of its context.
+impl Deref for TraceGuard {
+    type Target = TraceContext;
+
+    fn deref(&self) -> &TraceContext {
+        &self.context
+    }
+}
+
 impl Drop for TraceGuard {
     fn drop(&mut self) {
         let Some(open) = &self.open else { return };
-        let (client, mut blocking) = (Arc::clone(&open.client), open.options.blocking);
+        let (client, mut limit) = (Arc::clone(&open.client), open.options.until_learned);
         if thread::panicking() {
-            blocking = blocking.map(|limit| limit.min(UNWINDING_LIMIT));
+            limit = limit.map(|limit| limit.min(UNWINDING_LIMIT));
         }
         let handle = self.end();
-        wait_if_blocking(&client, blocking, &handle);
+        wait_until_learned(&client, limit, &handle);
     }
 }

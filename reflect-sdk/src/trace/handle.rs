@@ -7,7 +7,7 @@ use tokio::time::timeout;
 
 use crate::client::Handle;
 use crate::error::{Error, Result};
-use crate::outbox::DeliveryOutcome;
+use crate::outbox::Delivery;
 
 /// The delivery of a run. It outlives the guard.
 ///
@@ -25,21 +25,21 @@ use crate::outbox::DeliveryOutcome;
 /// }
 /// ```
 #[derive(Clone, Debug)]
-pub struct TraceHandle(Arc<DeliveryOutcome>);
+pub struct TraceHandle(Arc<Delivery>);
 
 /// A delivery changes in one step, under a lock that survives being poisoned.
 impl UnwindSafe for TraceHandle {}
 impl RefUnwindSafe for TraceHandle {}
 
 impl TraceHandle {
-    pub(super) fn new(delivery: Arc<DeliveryOutcome>) -> Self {
+    pub(super) fn new(delivery: Arc<Delivery>) -> Self {
         Self(delivery)
     }
 
     /// The handle of all runs of disabled clients.
     pub(super) fn disabled() -> &'static Self {
         static DISABLED: LazyLock<TraceHandle> = LazyLock::new(|| {
-            let delivery = DeliveryOutcome::default();
+            let delivery = Delivery::default();
             delivery.settle(Err(Error::Disabled));
             TraceHandle::new(Arc::new(delivery))
         });
@@ -51,8 +51,8 @@ impl TraceHandle {
         self.0.trace_id()
     }
 
-    /// Waits until the run has ended and is stored, and, for a
-    /// [blocking](super::TraceBuilder::blocking) run, until its memory exists.
+    /// Waits until the run has ended and is stored, and, if the run waits for that, until its memory
+    /// [exists](super::TraceBuilder::until_learned).
     ///
     /// A run that is not recorded is [`Error::NotRecorded`](crate::Error::NotRecorded). The wait ends
     /// at the latest when the client gives up sending; see
@@ -73,12 +73,7 @@ impl TraceHandle {
         let delivery = Arc::clone(&self.0);
         let waiting = async move { timeout(limit, delivery.wait()).await };
         let waited = client.core().worker().spawn(waiting)?.await?;
-        waited.unwrap_or_else(|_| {
-            Err(Error::Timeout {
-                what: "the memory of the run".to_owned(),
-                after: limit,
-            })
-        })
+        waited.unwrap_or_else(|_| Err(Error::timeout("the memory of the run", limit)))
     }
 
     /// Blocking version of [`wait`](Self::wait), which waits for at most `limit`.

@@ -7,65 +7,37 @@
     )
 )]
 
-mod ambient;
 #[cfg(feature = "macros")]
-mod arguments;
-mod begin;
+mod attribute;
 mod builder;
-mod closure;
 mod context;
-mod draw;
-mod ending;
-#[cfg(feature = "macros")]
-mod function;
+#[cfg(feature = "tracing")]
+mod framework_spans;
 mod future;
 mod guard;
 mod handle;
-#[cfg(feature = "tracing")]
-mod heard;
-#[cfg(feature = "tracing")]
-mod heard_spans;
-#[cfg(feature = "tracing")]
-mod layer;
-mod open;
-mod options;
 mod output;
-mod panic_hook;
-#[cfg(feature = "macros")]
-mod parameter;
-#[cfg(feature = "panic-hook")]
-mod rescue;
-mod result;
-mod returns;
+mod panics;
+mod run;
 mod start;
-mod user_code;
 
-pub use self::ambient::InScope;
-pub use self::builder::{StrictTrace, TraceBuilder};
-pub use self::context::TraceContext;
+#[cfg(feature = "macros")]
+pub use self::attribute::{
+    ContextParameter, OptionalText, Pairs, Refusal, TaskText, Text, TextValue, foreign,
+    is_recorded, metadata, metadata_filter, model, open, open_strictly, pairs, reference_context,
+    run, run_whole, task_text, text, unstarted,
+};
+pub use self::builder::{LearningLimit, OnCancel, TraceBuilder};
+pub use self::context::{InScope, TraceContext};
+#[cfg(feature = "tracing")]
+pub use self::framework_spans::ReflectLayer;
+#[cfg(feature = "macros")]
+pub use self::future::{Begin, Slot, Traced, UntilLearned, traced, traced_whole};
 pub use self::guard::TraceGuard;
 pub use self::handle::TraceHandle;
-#[cfg(feature = "tracing")]
-pub use self::layer::ReflectLayer;
-pub use self::options::{BlockingLimit, OnCancel};
-pub use self::output::TraceOutput;
-pub use self::result::TraceResult;
-pub use self::returns::{TraceRecord, TraceReturn};
 #[cfg(feature = "macros")]
-pub use self::{
-    ambient::context,
-    arguments::{
-        OptionalText, Pairs, TaskText, Text, TextValue, metadata, metadata_filter, model, pairs,
-        reference_context, task, task_text, text, value,
-    },
-    begin::{Begin, begin, begin_strictly},
-    function::{
-        Refusal, described, foreign, idle, is_recorded, run, run_whole, start, start_strictly,
-        survived_client, trace, unseen_client,
-    },
-    future::{Traced, UntilLearned, traced, traced_whole},
-    open::OpenRun,
-    parameter::ContextParameter,
-    returns::ReturnValue,
-    start::Start,
-};
+pub use self::output::ReturnValue;
+pub use self::output::{TraceOutput, TraceRecord, TraceResult, TraceReturn};
+#[cfg(feature = "macros")]
+pub use self::run::OpenRun;
+pub use self::start::StrictTrace;

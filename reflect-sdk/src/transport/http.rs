@@ -1,3 +1,4 @@
+use std::sync::Arc;
 use std::time::Duration;
 
 use reflect_http::{
@@ -42,13 +43,6 @@ impl Http {
             builder = builder.bearer(key);
         }
         Ok(Self(builder.build()?))
-    }
-
-    /// The same client with connections of its own.
-    pub(super) fn with_new_connections(&self) -> Self {
-        // It can only fail where the first client did, and that one was built.
-        let fresh = self.0.with_new_connections();
-        Self(fresh.unwrap_or_else(|_| self.0.clone()))
     }
 
     /// Creates the first key of a project.
@@ -137,7 +131,7 @@ impl From<reflect_http::Error> for Error {
             other => Self::Transport {
                 message: other.to_string(),
                 maybe_done: other.may_be_done(),
-                source: Some(Box::new(other)),
+                source: Some(Arc::new(other)),
             },
         }
     }
@@ -217,7 +211,7 @@ fn unanswered(no_reply: NoReply) -> Error {
     Error::Transport {
         message: format!("{problem} ({}){}", no_reply.reason(), no_reply.hint()),
         maybe_done: no_reply.may_be_done(),
-        source: Some(Box::new(no_reply)),
+        source: Some(Arc::new(no_reply)),
     }
 }
 

@@ -1,10 +1,8 @@
 //! How requests reach Reflect: over HTTP, in the same process, or by a transport of your own.
 
-mod connection;
 #[cfg(feature = "embedded")]
 mod embedded;
 mod http;
-mod unavailable;
 
 use std::fmt;
 use std::future::Future;
@@ -14,11 +12,9 @@ use std::time::Duration;
 use reflect_types::ProjectId;
 pub use reflect_types::{Reply, Request};
 
-pub(crate) use self::connection::Connection;
 #[cfg(feature = "embedded")]
 pub(crate) use self::embedded::Embedded;
 pub(crate) use self::http::{Http, Timeouts};
-pub(crate) use self::unavailable::Unavailable;
 use crate::error::Result;
 
 /// A boxed future, as [`Transport`] returns it: `Box::pin(async move { … })`.

@@ -27,7 +27,7 @@ async fn traced(ctx: &TraceContext, question: [u8; 1024], client: ReflectClient)
     question.len().to_string() + ctx.task()
 }
 
-#[reflect_trace(client = client, task = "size", blocking)]
+#[reflect_trace(client = client, task = "size", until_learned)]
 async fn blocking(ctx: &TraceContext, question: [u8; 1024], client: ReflectClient) -> String {
     tokio::task::yield_now().await;
     drop(client);

@@ -167,7 +167,7 @@ async fn what_a_run_of_a_disabled_client_notes_is_not_the_run_around_it() {
     assert_eq!(said, "sync later strict");
     let noted = [Message::assistant("its own")];
     assert_eq!(world.only().trajectory, noted.into());
-    assert_eq!(unseen("alone", &ReflectClient::disabled()), "");
+    assert_eq!(unseen("alone", &ReflectClient::disabled()), "alone");
 }
 
 #[reflect_trace(client = client)]

@@ -67,7 +67,7 @@ impl Agent {
         metadata = [("customer", "acme")],
         model = "m",
         strict,
-        blocking,
+        until_learned,
         on_cancel = "skip",
     )]
     pub(crate) async fn options(

@@ -365,12 +365,12 @@ async fn waits(ctx: &TraceContext, t: &str, client: &ReflectClient) -> TraceResu
     TraceResult::from(ctx.task()).pass()
 }
 
-#[reflect_trace(client = client, blocking = Duration::from_millis(10))]
+#[reflect_trace(client = client, until_learned = Duration::from_millis(10))]
 async fn waits_a_moment(ctx: &TraceContext, t: &str, client: &ReflectClient) -> TraceResult {
     TraceResult::from(ctx.task()).pass()
 }
 
-#[reflect_trace(client = client, blocking = true)]
+#[reflect_trace(client = client, until_learned = true)]
 fn waits_at_once(ctx: &TraceContext, t: &str, client: &ReflectClient) -> TraceResult {
     TraceResult::from(ctx.task()).pass()
 }

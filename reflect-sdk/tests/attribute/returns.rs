@@ -354,7 +354,7 @@ async fn whole(ctx: &TraceContext, question: &str, client: &ReflectClient) -> Tr
     ctx.task().into()
 }
 
-#[reflect_trace(client = client, returns = "result", blocking)]
+#[reflect_trace(client = client, returns = "result", until_learned)]
 fn whole_at_once(
     ctx: &TraceContext,
     question: &str,

@@ -60,7 +60,7 @@ mod shadowed {
         Text::from(ctx.task())
     }
 
-    #[reflect_trace(client = client, boxed, blocking = false)]
+    #[reflect_trace(client = client, boxed, until_learned = false)]
     pub(super) async fn later(ctx: &TraceContext, question: &str, client: &ReflectClient) -> Text
     where
         Text: Clone,

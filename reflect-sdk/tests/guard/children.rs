@@ -4,10 +4,9 @@ use std::process;
 use std::sync::Arc;
 use std::thread;
 
-use reflect_sdk::{ReflectClient, TraceOutput};
+use reflect_sdk::{Error, ReflectClient, TraceOutput};
 
 use crate::LIMIT;
-use crate::panicking::{OnDrop, run_with_panicking_options};
 use crate::script::{Script, builder, client};
 use crate::visibility::Log;
 
@@ -86,22 +85,6 @@ fn aborts_with_a_spool() {
     process::abort();
 }
 
-/// A panic that leaves a destructor while its thread unwinds aborts the process.
-#[test]
-#[ignore = "a part of another test"]
-fn has_panicking_options_while_it_unwinds() {
-    let client = remote();
-    let unwinding = std::panic::catch_unwind(|| {
-        let _options = OnDrop(|| {
-            assert!(thread::panicking());
-            run_with_panicking_options(&client);
-        });
-        panic!("the agent panicked");
-    });
-    assert!(unwinding.is_err());
-    assert!(client.blocking().flush(LIMIT).all_sent());
-}
-
 /// A panic ends this process, as it does where panics abort.
 fn abort_on_panic() {
     std::panic::set_hook(Box::new(|_| process::abort()));
@@ -172,7 +155,7 @@ fn logs_all_that_goes_wrong() {
     // Of all threads, that of the client among them.
     tracing::subscriber::set_global_default(log.clone()).unwrap();
     let client = builder().http(url(), SECRET).unwrap();
-    let run = client.trace("task").blocking(true).start_blocking();
+    let run = client.trace("task").until_learned(true).start_blocking();
     assert!(run.retrieval_error().is_some());
     run.set_output(TraceOutput::new("done").pass());
     drop(run);
@@ -212,15 +195,14 @@ fn forks() {
     let child = unsafe { libc::fork() };
     if child == 0 {
         end_one(&client);
-        let sent = client.blocking().flush(LIMIT).all_sent();
-        // What the parent sent is not the child's to count.
-        let counted = client.stats().sent == 1;
         let health = client.blocking().health().call();
-        // A run that is open in both processes is stored once: both have its key.
         open.set_output(TraceOutput::new("done"));
         let shared = open.finish_blocking(LIMIT);
+        let stats = client.blocking().flush(LIMIT);
         drop(client);
-        let code = i32::from(!(sent && counted && health.is_ok() && shared.is_ok()));
+        let forked = |result| matches!(result, Err(Error::Forked));
+        let told = forked(health.map(drop)) && forked(shared.map(drop));
+        let code = i32::from(!(told && stats.failed == 2 && stats.pending == 0));
         #[expect(
             unsafe_code,
             reason = "a forked child must not run its parent's clean-up"

@@ -108,23 +108,6 @@ impl Drop for PanicsInDrop {
     }
 }
 
-#[test]
-fn an_error_that_cannot_be_shown_does_not_break_the_run() {
-    struct Unshowable;
-    impl std::fmt::Display for Unshowable {
-        fn fmt(&self, _: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-            panic!("cannot be shown")
-        }
-    }
-    let script = Arc::new(Script::default());
-    let client = client(&script);
-    let result = client.trace("task").run(|_| Err::<String, _>(Unshowable));
-    assert!(result.is_err());
-    client.blocking().flush(LIMIT);
-    let expected = (Verdict::Fail, "an error that cannot be shown");
-    assert_eq!(judged(&script.taken()[0]), expected);
-}
-
 #[tokio::test]
 async fn a_run_within_a_run_names_its_parent() {
     let script = Arc::new(Script::default());

@@ -10,7 +10,6 @@ mod disk;
 mod endings;
 mod options;
 mod outages;
-mod panicking;
 mod places;
 mod processes;
 mod queue;
@@ -22,6 +21,3 @@ use std::time::Duration;
 
 /// A limit that no test reaches unless it hangs.
 const LIMIT: Duration = Duration::from_secs(20);
-
-/// The scheduling delay of a thread on a busy machine.
-const SOON: Duration = Duration::from_secs(1);

@@ -34,13 +34,13 @@ fn every_option_of_the_query_is_sent() {
 }
 
 #[test]
-fn options_replace_all_options_of_the_query() {
+fn a_query_replaces_all_options_of_the_query() {
     let script = Arc::new(Script::default());
     let options = QueryOptions::default().limit(3).metadata_filter("tier", 2);
     let run = client(&script)
         .trace("task")
         .lambda(0.3)
-        .options(options.clone())
+        .query(options.clone())
         .start_blocking();
     drop(run);
     assert_eq!(script.queries.lock().unwrap()[0], options.query("task"));

@@ -140,7 +140,10 @@ fn a_guard_may_be_dropped_while_its_thread_ends() {
         let client = client(&script);
         let kept = (!last_handle).then(|| client.clone());
         thread::spawn(move || {
-            let run = client.trace("task").blocking(blocking).start_blocking();
+            let run = client
+                .trace("task")
+                .until_learned(blocking)
+                .start_blocking();
             run.set_output(TraceOutput::new("done").pass());
             KEPT.set(Some(run));
         })
@@ -209,7 +212,7 @@ fn a_forgotten_guard_submits_nothing_and_holds_nothing_up() {
 fn a_guard_that_ends_on_the_io_thread_does_not_wait_for_itself() {
     let script = Arc::new(Script::default());
     let client = client(&script);
-    let run = client.trace("task").blocking(true).start_blocking();
+    let run = client.trace("task").until_learned(true).start_blocking();
     run.set_output(TraceOutput::new("done").pass());
     let other = client.trace("task").start_blocking();
     other.set_output(TraceOutput::new("done"));

@@ -33,7 +33,7 @@ fn submitting_a_blocking_run_does_not_wait_for_its_memory() {
     let script = Arc::new(Script::default());
     *script.looks.lock().unwrap() = Some(usize::MAX);
     let client = client(&script);
-    let run = client.trace("task").blocking(LIMIT).start_blocking();
+    let run = client.trace("task").until_learned(LIMIT).start_blocking();
     run.set_output(TraceOutput::new("done").pass());
     let handle = run.submit();
     while handle.trace_id().is_none() {

@@ -138,7 +138,9 @@ async fn query_memories() {
 async fn augment_with_memories_is_a_query() {
     let augmented = exchange("query_memories_defaults", |client| {
         // Without a share of its own, it would ask for that of the project.
-        client.augment_with_memories("Refund order 7").control(0.0)
+        client
+            .augment_with_memories("Refund order 7")
+            .control_share(0.0)
     })
     .await;
     assert!(

@@ -1,5 +1,7 @@
 use serde_json::{Map, Value};
 
+use crate::erased::BoxError;
+
 /// The result of the first step of a [`Reflector`](super::Reflector).
 #[derive(Clone, Debug, Default, PartialEq)]
 #[non_exhaustive]
@@ -39,34 +41,30 @@ impl Analysis {
             ..Self::default()
         }
     }
+}
 
+macro_rules! lists {
+    ($($(#[$doc:meta])* $list:ident),+ $(,)?) => {
+        impl Analysis {$(
+            $(#[$doc])*
+            #[must_use]
+            pub fn $list<T: Into<String>>(mut self, items: impl IntoIterator<Item = T>) -> Self {
+                self.$list = items.into_iter().map(Into::into).collect();
+                self
+            }
+        )+}
+    };
+}
+
+lists! {
     /// Sets the observations.
-    #[must_use]
-    pub fn key_findings<T: Into<String>>(mut self, items: impl IntoIterator<Item = T>) -> Self {
-        self.key_findings = items.into_iter().map(Into::into).collect();
-        self
-    }
-
+    key_findings,
     /// Sets the causes.
-    #[must_use]
-    pub fn root_causes<T: Into<String>>(mut self, items: impl IntoIterator<Item = T>) -> Self {
-        self.root_causes = items.into_iter().map(Into::into).collect();
-        self
-    }
-
+    root_causes,
     /// Sets the lessons.
-    #[must_use]
-    pub fn insights<T: Into<String>>(mut self, items: impl IntoIterator<Item = T>) -> Self {
-        self.insights = items.into_iter().map(Into::into).collect();
-        self
-    }
-
+    insights,
     /// Sets the next steps.
-    #[must_use]
-    pub fn suggestions<T: Into<String>>(mut self, items: impl IntoIterator<Item = T>) -> Self {
-        self.suggestions = items.into_iter().map(Into::into).collect();
-        self
-    }
+    suggestions,
 }
 
 /// A string becomes a list of one, and `null` an empty list, because models often return these.
@@ -102,5 +100,60 @@ fn list(value: Option<Value>) -> Vec<String> {
             .map(|item| text(Some(item)))
             .collect(),
         Some(one) => vec![text(Some(one))],
+    }
+}
+
+/// The result of the second and third step of a [`Reflector`](super::Reflector): a list of texts,
+/// and extra fields for the result.
+///
+/// A list of texts converts into points without extra fields.
+#[derive(Clone, Debug, Default, PartialEq)]
+#[non_exhaustive]
+pub struct Points {
+    /// The texts.
+    pub items: Vec<String>,
+    /// The fields for [`ReflectionResult::extra`](super::ReflectionResult::extra).
+    pub extra: Map<String, Value>,
+}
+
+impl Points {
+    /// Points with these texts.
+    pub fn new<T: Into<String>>(items: impl IntoIterator<Item = T>) -> Self {
+        Self {
+            items: items.into_iter().map(Into::into).collect(),
+            extra: Map::new(),
+        }
+    }
+
+    /// Sets an extra field.
+    #[must_use]
+    pub fn with(mut self, key: impl Into<String>, value: impl Into<Value>) -> Self {
+        self.extra.insert(key.into(), value.into());
+        self
+    }
+}
+
+impl<T: Into<String>> From<Vec<T>> for Points {
+    fn from(items: Vec<T>) -> Self {
+        Self::new(items)
+    }
+}
+
+/// Why a [`Reflector`](super::Reflector) failed.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ReflectError {
+    /// The judge failed. The source is its own error.
+    #[error("the judge failed")]
+    Judge(#[source] BoxError),
+    /// A step of a custom reflector failed. The source is its own error.
+    #[error("a step of the reflector failed")]
+    Step(#[source] BoxError),
+}
+
+impl ReflectError {
+    /// An error of a step of a custom reflector.
+    pub fn step(source: impl Into<BoxError>) -> Self {
+        Self::Step(source.into())
     }
 }

@@ -1,9 +1,8 @@
 use reflect_models::{json, think};
 use serde_json::{Map, Value};
 
-use super::analysis::Analysis;
+use super::analysis::{Analysis, ReflectError};
 use super::context::ReflectionContext;
-use super::error::ReflectError;
 use super::kind::{ReflectionLevel, ReflectionType};
 use super::reflector::Reflector;
 use crate::llm::{Llm, SharedLlm};

@@ -51,21 +51,17 @@
 mod analysis;
 mod bridge;
 mod context;
-mod error;
 mod general;
 mod history;
 mod kind;
-mod points;
 mod reflector;
 mod result;
 
-pub use self::analysis::Analysis;
+pub use self::analysis::{Analysis, Points, ReflectError};
 pub use self::bridge::ReflectorReflection;
 pub use self::context::ReflectionContext;
-pub use self::error::ReflectError;
 pub use self::general::{GeneralReflector, GeneralReflectorBuilder};
 pub use self::history::{ReflectionHistory, ReflectionSummary};
-pub use self::kind::{ReflectionLevel, ReflectionType, UnknownName};
-pub use self::points::Points;
+pub use self::kind::{ReflectionLevel, ReflectionType};
 pub use self::reflector::{Reflector, SharedReflector};
 pub use self::result::ReflectionResult;

@@ -4,11 +4,9 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use super::analysis::Analysis;
+use super::analysis::{Analysis, Points, ReflectError};
 use super::context::ReflectionContext;
-use super::error::ReflectError;
 use super::kind::{ReflectionLevel, ReflectionType};
-use super::points::Points;
 use super::result::ReflectionResult;
 use crate::erased::BoxFuture;
 

@@ -7,10 +7,10 @@ use serde_json::{Value, json};
 
 use crate::error::ReflexionError;
 use crate::evaluation::Evaluation;
-use crate::memory_entry::MemoryEntry;
 use crate::outcome::{Outcome, Trial};
 use crate::prompt::notes;
 use crate::recording::RunResult;
+use crate::self_reflection::MemoryEntry;
 
 /// The record of a run or a trial in a trace.
 pub(super) struct Record<'a> {

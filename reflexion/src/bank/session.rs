@@ -8,7 +8,7 @@ use super::settings::{Bank, Persist};
 use crate::clock::within;
 use crate::erased::BoxFuture;
 use crate::error::ReflexionError;
-use crate::id::RunId;
+use crate::hooks::RunId;
 use crate::outcome::{Outcome, PersistError, Trial};
 use crate::recording::{Recalled, Recorder, Recording, RunResult};
 

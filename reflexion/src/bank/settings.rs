@@ -74,6 +74,6 @@ impl Bank {
     }
 
     fn configured(&self, trace: TraceBuilder) -> TraceBuilder {
-        (self.configure)(trace.blocking(self.timeout))
+        (self.configure)(trace.until_learned(self.timeout))
     }
 }

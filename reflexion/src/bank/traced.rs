@@ -6,7 +6,7 @@ use super::record::Record;
 use crate::error::ReflexionError;
 use crate::outcome::Outcome;
 use crate::reflexion::Run;
-use crate::task::Task;
+use crate::trajectory::Task;
 
 /// The trace's task, with its memories appended in the prompt.
 impl From<&TraceContext> for Task {

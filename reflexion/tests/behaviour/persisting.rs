@@ -284,7 +284,7 @@ async fn a_run_need_not_wait_for_its_memories() {
     server.shows_traces("pending").await;
     let builder = bench
         .builder(2)
-        .trace_options(|trace| trace.blocking(false));
+        .trace_options(|trace| trace.until_learned(false));
     let outcome = server.persist(builder, Persist::EachTrial).await.unwrap();
     assert_eq!(outcome.trace_ids.len(), 2);
     assert!(outcome.persist_errors.is_empty());

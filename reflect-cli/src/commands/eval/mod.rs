@@ -120,7 +120,7 @@ impl Evaluation<'_> {
             ..
         } = self.options;
         let given = self.client.augment_with_memories(&task.task);
-        let given = given.limit(*memories).control(*control).await?;
+        let given = given.limit(*memories).control_share(*control).await?;
         let limit = Duration::from_secs(*timeout);
         let ran = process::run(command, &given, limit, stop).await;
         let (end, written) =
