@@ -19,7 +19,11 @@ fn main() -> Result<(), BoxError> {
         let task = format!("Quote {amount} licences");
         without += u32::from(check(amount, agent(amount, &task)).is_ok());
 
-        let run = client.trace(task).limit(5).until_learned(true).start_blocking();
+        let run = client
+            .trace(task)
+            .limit(5)
+            .until_learned(true)
+            .start_blocking();
         let quote = agent(amount, run.augmented_task());
         let checked = check(amount, quote);
         let (task, seen) = (run.task(), run.memories().len());

@@ -37,7 +37,10 @@ async fn since(
 
 /// The memories among these without a vector of a space.
 async fn lacking(store: &dyn Store, space: &VectorSpace, keys: &[i64]) -> Vec<UnembeddedMemory> {
-    let mut found = store.unembedded(space, ProjectRow::default(), 10_000).await.unwrap();
+    let mut found = store
+        .unembedded(space, ProjectRow::default(), 10_000)
+        .await
+        .unwrap();
     found.retain(|memory| keys.contains(&memory.key));
     found
 }

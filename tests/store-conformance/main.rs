@@ -56,9 +56,9 @@ use reflect_engine::review::{
 };
 use reflect_engine::store::{
     ClaimedJob, EmbeddedPiece, Intake, JobKey, JobKind, Lease, MemoryChange, MemoryChanges,
-    NewTrace, NewUndoRecord, Revision, SkillWrite, SpanAuthor, SpanBatch, SpanCounts, SpanPart,
-    ProjectRow, SpanTrace, Store, Subject, TraceDeletion, TraceKey, UndoRun, UnembeddedMemory, UnusedVectors,
-    VectorSpace, labels,
+    NewTrace, NewUndoRecord, ProjectRow, Revision, SkillWrite, SpanAuthor, SpanBatch, SpanCounts,
+    SpanPart, SpanTrace, Store, Subject, TraceDeletion, TraceKey, UndoRun, UnembeddedMemory,
+    UnusedVectors, VectorSpace, labels,
 };
 use reflect_engine::{Error, learn};
 use support::*;

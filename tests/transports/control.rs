@@ -18,7 +18,9 @@ on_every_transport!(
 
 fn a_control_run_is_given_nothing_and_its_trace_says_so(world: &World) {
     world.learn("Refund order 7", Some("ask for the date first"), &[]);
-    let client = world.client_with(|builder| builder.control_share(1.0)).blocking();
+    let client = world
+        .client_with(|builder| builder.control_share(1.0))
+        .blocking();
     let run = client.trace("Refund order 7").start_blocking();
     assert_eq!(run.augmented_task(), "Refund order 7");
     assert_eq!(run.context().arm(), Some(&Arm::Control));
@@ -53,7 +55,10 @@ fn without_a_share_a_run_is_in_no_arm(world: &World) {
 fn the_arm_of_a_run_follows_from_its_id(world: &World) {
     let client = world.client();
     for _ in 0..20 {
-        let run = client.trace("Refund order 7").control_share(0.5).start_blocking();
+        let run = client
+            .trace("Refund order 7")
+            .control_share(0.5)
+            .start_blocking();
         let expected = Arm::draw(run.context().run_id(), 0.5);
         assert_eq!(run.context().arm(), expected.as_ref());
         run.discard();

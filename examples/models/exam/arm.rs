@@ -1,6 +1,6 @@
 //! The ways to sit the exam.
 
-use reflect_sdk::{BoxError, Message, ReflectClient, Review, PromptStyle, Verdict};
+use reflect_sdk::{BoxError, Message, PromptStyle, ReflectClient, Review, Verdict};
 
 use crate::model::Model;
 use crate::questions::Questions;

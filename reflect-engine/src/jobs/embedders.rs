@@ -108,10 +108,7 @@ impl Embedders {
 async fn delete(core: &Core, unused: &UnusedVectors) -> Result<()> {
     let mut after = Some(ProjectRow::default());
     while let Some(row) = after.filter(|_| !*core.stopping.borrow()) {
-        after = core
-            .store
-            .delete_unused_vectors(unused, row, BATCH)
-            .await?;
+        after = core.store.delete_unused_vectors(unused, row, BATCH).await?;
     }
     tracing::info!(
         embedder = unused.space.embedder,

@@ -82,7 +82,10 @@ impl ReembeddingWork {
             }
             self.set_cursor(ProjectRow::default());
         }
-        let is_lacking = !store.unembedded(space, ProjectRow::default(), 1).await?.is_empty();
+        let is_lacking = !store
+            .unembedded(space, ProjectRow::default(), 1)
+            .await?
+            .is_empty();
         let lacking = if is_lacking {
             store.count_unembedded(space, None).await?
         } else {

@@ -9,8 +9,8 @@ use reflect_types::{
 
 use super::{
     Archive, AsideWrite, Browse, Claims, FoundTrace, Intake, JobKey, JobKind, Lease, MemoryChanges,
-    MemoryKey, Monitoring, NewTrace, Revision, SkillWrite, Spans, Tallies,
-    TraceDeletion, TraceKey, Undecoded, UndoRun, VectorSpace, Vectors,
+    MemoryKey, Monitoring, NewTrace, Revision, SkillWrite, Spans, Tallies, TraceDeletion, TraceKey,
+    Undecoded, UndoRun, VectorSpace, Vectors,
 };
 use crate::error::Result;
 use crate::review::{Action, Decision, Selection, Setback};
@@ -21,15 +21,7 @@ use crate::review::{Action, Decision, Selection, Setback};
 /// all, and its success is durable. Access control is not the store's: it trusts the project.
 #[async_trait]
 pub trait Store:
-    Archive
-    + Browse
-    + Monitoring
-    + Spans
-    + Tallies
-    + Vectors
-    + Send
-    + Sync
-    + 'static
+    Archive + Browse + Monitoring + Spans + Tallies + Vectors + Send + Sync + 'static
 {
     /// All projects, sorted by id.
     async fn projects(&self) -> Result<Vec<ProjectId>>;

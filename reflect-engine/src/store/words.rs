@@ -45,10 +45,7 @@ mod tests {
     #[test]
     fn words_are_plain_and_searches_take_no_operators() {
         assert_eq!(of("Réfund order-7, a@b.c!"), "refund order 7 a b c");
-        assert_eq!(
-            to_search("Refund* | '7'"),
-            ["refund", "7"]
-        );
+        assert_eq!(to_search("Refund* | '7'"), ["refund", "7"]);
         assert!(to_search(" *' ").is_empty());
     }
 }

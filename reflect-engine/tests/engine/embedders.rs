@@ -173,7 +173,12 @@ async fn vectors_of_an_embedder_that_no_engine_uses_are_deleted(home: &Home) {
     all_find(home, [&old, &new], &[(id, "Pay the bill")]).await;
     assert_eq!(home.store.embedders().await.unwrap().len(), 2);
     let none = VectorSpace::new("none", 1);
-    let key = home.store.unembedded(&none, ProjectRow::default(), 9).await.unwrap()[0].key;
+    let key = home
+        .store
+        .unembedded(&none, ProjectRow::default(), 9)
+        .await
+        .unwrap()[0]
+        .key;
 
     drop(old);
     in_time(home, 1, async || {
@@ -224,7 +229,11 @@ async fn an_embedder_that_refuses_everything_loses_no_vector(home: &Home) {
     let changed = home.engine();
     eventually(async || home.embedder.is_done().then_some(())).await;
     let own = VectorSpace::new("flaky", 0);
-    let lacking = home.store.unembedded(&own, ProjectRow::default(), 9).await.unwrap();
+    let lacking = home
+        .store
+        .unembedded(&own, ProjectRow::default(), 9)
+        .await
+        .unwrap();
     assert_eq!(lacking.len(), 1);
     let (old, keys) = (space(&HashedEmbedder), [lacking[0].key]);
     let old = home.store.vectors(&project(), &old, &keys).await.unwrap();

@@ -84,7 +84,11 @@ async fn another_embedder_takes_over_in_the_background() {
     given_time(&home, &engine, &receipt).await;
     let all = eventually(async || {
         home.clock.advance(Duration::from_secs(31));
-        let left = home.store.unembedded(&space, ProjectRow::default(), 1).await.unwrap();
+        let left = home
+            .store
+            .unembedded(&space, ProjectRow::default(), 1)
+            .await
+            .unwrap();
         left.is_empty().then_some(())
     });
     all.await;
@@ -114,7 +118,12 @@ async fn a_key_that_expires_midway_loses_no_vector() {
     let space = VectorSpace::new(embedder.id(), 64);
     let engine = home.builder().embedder(embedder).start().unwrap();
     eventually(async || (server.asked().len() == 14 + 1).then_some(())).await;
-    let stale = async || home.store.unembedded(&space, ProjectRow::default(), 1_000).await.unwrap();
+    let stale = async || {
+        home.store
+            .unembedded(&space, ProjectRow::default(), 1_000)
+            .await
+            .unwrap()
+    };
     eventually(async || (stale().await.len() == 40 - 11).then_some(())).await;
     // All others keep the vector they have until there is one.
     eventually(async || {

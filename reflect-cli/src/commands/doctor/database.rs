@@ -69,16 +69,6 @@ fn report(found: &Examination, connections: Connections, findings: &mut Findings
     if found.invalid_indexes.is_empty() {
         findings.good("all indexes are valid");
     }
-    match found.memories_without_direction {
-        0 => findings.good("every vector has its direction, which queries in the database scan"),
-        lacking => findings.bad(
-            format!(
-                "{} not found by queries in the database",
-                output::counted_that(lacking.unsigned_abs(), "memory", "is", "are")
-            ),
-            "run `UPDATE embedding SET vector = vector`, which writes their directions again",
-        ),
-    }
     let clock = found.clock_difference;
     let what = format!("the clocks differ by {} ms", clock.as_millis().abs());
     if clock.abs() > SignedDuration::from_secs(5) {

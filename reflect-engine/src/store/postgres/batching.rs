@@ -93,7 +93,11 @@ async fn shared<W: Send + Sync, A>(
         Ok((answers, Err(_))) => Some(answers.iter().map(|_| Err(unreachable(None))).collect()),
         Err(fault) => {
             // Each is tried alone, and gets the error that is its own.
-            tracing::debug!(?fault, writes = writes.len(), "writes do not share a transaction");
+            tracing::debug!(
+                ?fault,
+                writes = writes.len(),
+                "writes do not share a transaction"
+            );
             None
         }
     }

@@ -42,11 +42,7 @@ impl Session<'_> {
         }?)
     }
 
-    async fn rows(
-        &self,
-        sql: &str,
-        values: &[&(dyn ToSql + Sync)],
-    ) -> Result<Vec<Row>, Fault> {
+    async fn rows(&self, sql: &str, values: &[&(dyn ToSql + Sync)]) -> Result<Vec<Row>, Fault> {
         let statement = self.prepare(sql).await?;
         let rows = match self {
             Self::Transaction(transaction) => transaction.query(&statement, values).await,

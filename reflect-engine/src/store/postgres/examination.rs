@@ -5,10 +5,10 @@ use std::time::{Duration, Instant};
 use jiff::SignedDuration;
 
 use super::Postgres;
+use crate::error::Result;
 use crate::store::sql::db::Db;
 use crate::store::sql::driver::Driver as _;
 use crate::store::sql::fault::Fault;
-use crate::error::Result;
 
 /// What a database is like.
 #[derive(Clone, Debug)]
@@ -90,7 +90,9 @@ async fn examine(
     Ok(Examination {
         version: server.get("version")?,
         version_number: server.get("number")?,
-        pgvector: server.get::<Option<String>>("pgvector")?.unwrap_or_default(),
+        pgvector: server
+            .get::<Option<String>>("pgvector")?
+            .unwrap_or_default(),
         max_connections: server.get("max_connections")?,
         connections: server.get("connections")?,
         invalid_indexes,

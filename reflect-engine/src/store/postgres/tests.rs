@@ -4,8 +4,8 @@ use jiff::Timestamp;
 use reflect_types::{Metadata, ProjectId};
 use tokio_postgres::Client;
 
-use super::scratch::scratch_database as database;
 use super::Postgres;
+use super::scratch::scratch_database as database;
 use crate::store::{Intake, NewTrace, Store as _};
 
 fn address() -> String {

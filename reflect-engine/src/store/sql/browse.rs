@@ -24,9 +24,10 @@ impl<D: Driver> Browse for D {
         project: &ProjectId,
         search: &TraceSearch,
     ) -> Result<Page<TraceOverview>> {
-        self.read((project.clone(), search.clone()), |db, (project, search)| {
-            Box::pin(find(db, project, search))
-        })
+        self.read(
+            (project.clone(), search.clone()),
+            |db, (project, search)| Box::pin(find(db, project, search)),
+        )
         .await
     }
 

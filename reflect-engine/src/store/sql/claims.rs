@@ -77,7 +77,13 @@ pub(super) async fn claim(
     ]);
     let until = lease.until.as_millisecond();
     for job in &taken {
-        claimed.push(params![job.key.project, job.key.key, job.trace, lease.owner, until]);
+        claimed.push(params![
+            job.key.project,
+            job.key.key,
+            job.trace,
+            lease.owner,
+            until
+        ]);
     }
     db.execute_rows(
         "UPDATE queue SET owner = r.owner, due_at = r.until, attempts = attempts + 1 \

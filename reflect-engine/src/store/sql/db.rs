@@ -47,7 +47,11 @@ impl<'a> Db<'a> {
     }
 
     /// The rows of a query.
-    pub(in crate::store) async fn query(&self, sql: &str, values: &[Value<'_>]) -> Result<Vec<Row>, Fault> {
+    pub(in crate::store) async fn query(
+        &self,
+        sql: &str,
+        values: &[Value<'_>],
+    ) -> Result<Vec<Row>, Fault> {
         self.0.query(&self.written(sql), values).await
     }
 
@@ -61,7 +65,11 @@ impl<'a> Db<'a> {
     }
 
     /// The row of a query that always has one.
-    pub(in crate::store) async fn one(&self, sql: &str, values: &[Value<'_>]) -> Result<Row, Fault> {
+    pub(in crate::store) async fn one(
+        &self,
+        sql: &str,
+        values: &[Value<'_>],
+    ) -> Result<Row, Fault> {
         let row = self.first(sql, values).await?;
         row.ok_or_else(|| Fault::Data("a query that has a row found none".to_owned()))
     }
@@ -87,17 +95,29 @@ impl<'a> Db<'a> {
     }
 
     /// Runs a statement; returns the number of rows it changed.
-    pub(in crate::store) async fn execute(&self, sql: &str, values: &[Value<'_>]) -> Result<u64, Fault> {
+    pub(in crate::store) async fn execute(
+        &self,
+        sql: &str,
+        values: &[Value<'_>],
+    ) -> Result<u64, Fault> {
         self.0.execute(&self.written(sql), values).await
     }
 
     /// Runs a statement over the table `{rows}`, called `r`, unless there are none.
-    pub(in crate::store) async fn execute_rows(&self, sql: &str, rows: &Rows<'_>) -> Result<(), Fault> {
+    pub(in crate::store) async fn execute_rows(
+        &self,
+        sql: &str,
+        rows: &Rows<'_>,
+    ) -> Result<(), Fault> {
         self.query_rows(sql, rows).await.map(drop)
     }
 
     /// The same; returns what the statement returns.
-    pub(in crate::store) async fn query_rows(&self, sql: &str, rows: &Rows<'_>) -> Result<Vec<Row>, Fault> {
+    pub(in crate::store) async fn query_rows(
+        &self,
+        sql: &str,
+        rows: &Rows<'_>,
+    ) -> Result<Vec<Row>, Fault> {
         if rows.is_empty() {
             return Ok(Vec::new());
         }

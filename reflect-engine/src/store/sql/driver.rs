@@ -14,12 +14,8 @@ use crate::review::Decision;
 use crate::store::Connections;
 
 /// The work of a transaction on its arguments, which are its own: it may run on another thread, and more than once.
-pub(in crate::store) type Work<S, T> = for<'a> fn(
-    &'a Db<'a>,
-    &'a S,
-) -> Pin<
-    Box<dyn Future<Output = Result<T, Fault>> + Send + 'a>,
->;
+pub(in crate::store) type Work<S, T> =
+    for<'a> fn(&'a Db<'a>, &'a S) -> Pin<Box<dyn Future<Output = Result<T, Fault>> + Send + 'a>>;
 
 /// A database that runs transactions. Every driver is a store.
 #[async_trait]

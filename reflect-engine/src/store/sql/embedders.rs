@@ -27,9 +27,11 @@ pub(super) async fn key_or_create(
         return Ok(key);
     }
     // Another transaction may add it meanwhile.
-    let insert = "INSERT INTO embedder (id, dims, seen_at) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING";
+    let insert =
+        "INSERT INTO embedder (id, dims, seen_at) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING";
     let now = now.as_millisecond();
-    db.execute(insert, &params![space.embedder, space.dims, now]).await?;
+    db.execute(insert, &params![space.embedder, space.dims, now])
+        .await?;
     db.one(existing, &values).await?.first()
 }
 
@@ -59,9 +61,12 @@ pub(super) async fn announce(
              completed_at = coalesce(completed_at, CASE WHEN $4 THEN $3 END) \
          WHERE id = $1 AND ($2::bigint = 0 OR dims = $2)";
     let now = now.as_millisecond();
-    db.execute(announce, &params![space.embedder, space.dims, now, complete])
-        .await
-        .map(drop)
+    db.execute(
+        announce,
+        &params![space.embedder, space.dims, now, complete],
+    )
+    .await
+    .map(drop)
 }
 
 /// Removes a space without vectors.
@@ -108,7 +113,9 @@ pub(super) async fn claim(
     let claim = "UPDATE reembedding SET owner = $3, due_at = $4, attempts = attempts + 1 \
          WHERE embedder = $1 AND due_at <= $2 RETURNING key, attempts";
     let (now, until) = (now.as_millisecond(), lease.until.as_millisecond());
-    let claimed = db.query(claim, &params![embedder, now, lease.owner, until]).await?;
+    let claimed = db
+        .query(claim, &params![embedder, now, lease.owner, until])
+        .await?;
     let jobs = claimed.iter().map(|row| {
         Ok(ClaimedJob {
             key: JobKey {

@@ -20,7 +20,8 @@ const EVENT: &str = "e.memory, m.id AS memory_id, e.trace_id, e.review_id, e.alp
      e.before, e.after, e.created_at, e.key_id, e.reviewer_model";
 
 /// The memories `m` of events `e`.
-const OF_MEMORY: &str = "utility_event e JOIN memory m ON m.project = e.project AND m.key = e.memory";
+const OF_MEMORY: &str =
+    "utility_event e JOIN memory m ON m.project = e.project AND m.key = e.memory";
 
 fn read(row: &Row) -> Result<UtilityEvent, Fault> {
     Ok(UtilityEvent {

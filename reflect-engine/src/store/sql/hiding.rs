@@ -150,15 +150,14 @@ pub(super) async fn merge(
 }
 
 /// A memory is there now: indexes look again at those that a person has merged into it.
-pub(super) async fn touch_merged(
-    db: &Db<'_>,
-    project: i64,
-    into: &MemoryId,
-) -> Result<(), Fault> {
+pub(super) async fn touch_merged(db: &Db<'_>, project: i64, into: &MemoryId) -> Result<(), Fault> {
     let select = "SELECT DISTINCT m.key FROM memory_change c \
              JOIN memory m ON m.project = c.project AND m.id = c.memory_id \
          WHERE c.project = $1 AND c.merged_into = $2";
-    for key in db.column::<MemoryKey>(select, &params![project, into]).await? {
+    for key in db
+        .column::<MemoryKey>(select, &params![project, into])
+        .await?
+    {
         let revision = projects::next_revision(db, project).await?;
         let touch = "UPDATE memory SET revision = $3 WHERE project = $1 AND key = $2";
         db.execute(touch, &params![project, key, revision]).await?;

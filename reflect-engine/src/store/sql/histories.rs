@@ -74,7 +74,9 @@ async fn merged(
     let most = MemoryHistory::MAX_MERGED;
     let mut merged = ByMemory::new();
     for row in &db.query(select, &params![project, keys, most]).await? {
-        let of_memory = merged.entry(row.get("hidden_into")?).or_insert_with(Vec::new);
+        let of_memory = merged
+            .entry(row.get("hidden_into")?)
+            .or_insert_with(Vec::new);
         of_memory.push(MergedMemory {
             memory_id: row.get("id")?,
             trace_id: row.get("trace_id")?,

@@ -109,7 +109,9 @@ async fn put_since(
              LEFT JOIN embedding e ON e.project = m.project AND e.memory = m.key AND e.embedder = $2 \
          WHERE m.project = $1 AND m.revision > $3 ORDER BY m.revision LIMIT $4"
     );
-    let rows = db.query(&select, &params![project, embedder, since, limit]).await?;
+    let rows = db
+        .query(&select, &params![project, embedder, since, limit])
+        .await?;
     let changes = rows.into_iter().map(|mut row| {
         let change = match row.take_vector("vector")? {
             None => MemoryChange::Gone(row.get("key")?),

@@ -67,7 +67,11 @@ pub(super) async fn remove(
 
 /// The table of a job. Those of no project embed memories.
 pub(super) fn table(key: JobKey) -> &'static str {
-    if key.project == 0 { "reembedding" } else { "queue" }
+    if key.project == 0 {
+        "reembedding"
+    } else {
+        "queue"
+    }
 }
 
 /// The condition on the row of a job, whose key is the first two parameters.
@@ -96,7 +100,11 @@ pub(super) async fn fail(
          WHERE {} AND owner = $3 RETURNING attempts{}",
         table(key),
         is(key),
-        if key.project == 0 { "" } else { ", kind = 'reflection' AS is_reflection, trace" },
+        if key.project == 0 {
+            ""
+        } else {
+            ", kind = 'reflection' AS is_reflection, trace"
+        },
     );
     let values = params![key.project, key.key, owner, due, uncounted, setback.error];
     let Some(held) = db.first(&fail, &values).await? else {
@@ -114,7 +122,8 @@ pub(super) async fn fail(
         };
         let note = "UPDATE trace SET last_ingest_error = $3 WHERE project = $1 AND key = $2 \
              AND NOT reviewed AND ingest_status = 'completed'";
-        db.execute(note, &params![key.project, trace, reason]).await?;
+        db.execute(note, &params![key.project, trace, reason])
+            .await?;
         return Ok(());
     }
     if due.is_none() {
@@ -129,7 +138,11 @@ pub(super) async fn fail(
 }
 
 pub(super) async fn finish(db: &Db<'_>, owner: &str, key: JobKey) -> Result<(), Fault> {
-    let finish = format!("DELETE FROM {} WHERE {} AND owner = $3", table(key), is(key));
+    let finish = format!(
+        "DELETE FROM {} WHERE {} AND owner = $3",
+        table(key),
+        is(key)
+    );
     db.execute(&finish, &params![key.project, key.key, owner])
         .await
         .map(drop)

@@ -51,11 +51,7 @@ pub(super) fn read(row: &Row) -> Result<MemoryRecord, Fault> {
 }
 
 /// Writes the memories of traces.
-pub(super) async fn write(
-    db: &Db<'_>,
-    project: i64,
-    decided: &[Decided<'_>],
-) -> Result<(), Fault> {
+pub(super) async fn write(db: &Db<'_>, project: i64, decided: &[Decided<'_>]) -> Result<(), Fault> {
     let mut new = Vec::new();
     for decided in decided {
         match &decided.writes.memory {
@@ -158,7 +154,8 @@ async fn insert(db: &Db<'_>, project: i64, new: &[(i64, Content<'_>)]) -> Result
             STAGED,
         ]);
     }
-    let staged = "p.approve IS NOT NULL AND (p.approve <> 'models' OR r.reviewer_model IS NOT NULL)";
+    let staged =
+        "p.approve IS NOT NULL AND (p.approve <> 'models' OR r.reviewer_model IS NOT NULL)";
     let insert = format!(
         "INSERT INTO memory (project, id, trace_id, success, q, revision, created_at, metadata, task, \
              reflection, key_id, reviewer_model, given, alpha, task_sketch, text_sketch, hidden, \
@@ -266,7 +263,9 @@ pub(super) async fn restore(
         ("alpha", Type::Real),
         ("text_sketch", Type::Text),
     ]);
-    for (((id, content), (reflection, sketch)), revision) in contents.iter().zip(&texts).zip(revisions) {
+    for (((id, content), (reflection, sketch)), revision) in
+        contents.iter().zip(&texts).zip(revisions)
+    {
         rows.push(params![
             project,
             id,
@@ -352,7 +351,9 @@ pub(super) async fn remove(db: &Db<'_>, project: i64, ids: &[&MemoryId]) -> Resu
     .await?;
     let followed = revisions.start - crate::store::Revision::FOLLOWED;
     let forget = "DELETE FROM deleted_memory WHERE project = $1 AND revision < $2";
-    db.execute(forget, &params![project, followed]).await.map(drop)
+    db.execute(forget, &params![project, followed])
+        .await
+        .map(drop)
 }
 
 /// What becomes of memories in the lists of those that traces ignore.

@@ -64,7 +64,9 @@ pub(super) async fn list(
              ON m.project = c.project AND m.id = c.memory_id AND NOT c.closed \
          WHERE c.project = $1 AND c.key < $2 ORDER BY c.key DESC LIMIT $3"
     );
-    let rows = db.query(&select, &params![project, before, limit + 1]).await?;
+    let rows = db
+        .query(&select, &params![project, before, limit + 1])
+        .await?;
     let (mut page, mut bytes) = (Page::default(), 0);
     for found in &rows {
         if page.items.len() == limit || bytes > PAGE_BYTES {
@@ -134,7 +136,9 @@ pub(super) async fn forget(db: &Db<'_>, project: i64, memories: &[&str]) -> Resu
     let forget =
         "DELETE FROM memory_change WHERE project = $1 AND memory_id = ANY($2) AND NOT closed";
     let memories = memories.to_vec();
-    db.execute(forget, &params![project, memories]).await.map(drop)
+    db.execute(forget, &params![project, memories])
+        .await
+        .map(drop)
 }
 
 /// Stores the changes of an imported memory.

@@ -147,7 +147,10 @@ pub(super) async fn restore_states(
     project: i64,
     states: &[RestoredState],
 ) -> Result<(), Fault> {
-    let forgotten: Vec<i64> = states.iter().flat_map(|state| state.forget.clone()).collect();
+    let forgotten: Vec<i64> = states
+        .iter()
+        .flat_map(|state| state.forget.clone())
+        .collect();
     if !forgotten.is_empty() {
         let forget = "DELETE FROM memory_change WHERE project = $1 AND key = ANY($2)";
         db.execute(forget, &params![project, forgotten]).await?;
@@ -156,18 +159,20 @@ pub(super) async fn restore_states(
         let before = change.before.as_ref().map(to_json).transpose()?;
         let update = "UPDATE memory_change SET generation = $3, status_before = $4, before = $5 \
              WHERE project = $1 AND key = $2";
-        let values = params![project, change.key, change.generation, change.status_before, before];
+        let values = params![
+            project,
+            change.key,
+            change.generation,
+            change.status_before,
+            before
+        ];
         db.execute(update, &values).await?;
     }
     write_states(db, project, states).await
 }
 
 /// Writes the texts and, unless it is `None`, the status of memories.
-async fn write_states(
-    db: &Db<'_>,
-    project: i64,
-    states: &[RestoredState],
-) -> Result<(), Fault> {
+async fn write_states(db: &Db<'_>, project: i64, states: &[RestoredState]) -> Result<(), Fault> {
     if states.is_empty() {
         return Ok(());
     }

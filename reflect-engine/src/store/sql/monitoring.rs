@@ -28,7 +28,9 @@ impl<D: Driver> Monitoring for D {
 
 async fn queue(db: &Db<'_>, kind: JobKind) -> Result<Queue, Fault> {
     let count = match kind {
-        JobKind::Reembedding => "SELECT count(*) FROM reembedding WHERE due_at IS NOT NULL AND $1 <> ''",
+        JobKind::Reembedding => {
+            "SELECT count(*) FROM reembedding WHERE due_at IS NOT NULL AND $1 <> ''"
+        }
         _ => "SELECT count(*) FROM queue WHERE kind = $1 AND due_at IS NOT NULL",
     };
     Ok(Queue {
@@ -38,7 +40,9 @@ async fn queue(db: &Db<'_>, kind: JobKind) -> Result<Queue, Fault> {
 }
 
 async fn revisions(db: &Db<'_>) -> Result<Vec<(ProjectId, Revision)>, Fault> {
-    let rows = db.query("SELECT id, key, revision FROM project", &[]).await?;
+    let rows = db
+        .query("SELECT id, key, revision FROM project", &[])
+        .await?;
     let revisions = rows.iter().map(|row| {
         let (epoch, number) = (row.get("key")?, row.get("revision")?);
         Ok((row.get("id")?, Revision { epoch, number }))

@@ -41,7 +41,8 @@ pub(super) async fn keep_withdrawals(
     for (trace, by) in withdrawals {
         let keep = "INSERT INTO review (project, trace, state, key_id, created_at) \
              VALUES ($1, $2, 'past', $3, $4)";
-        db.execute(keep, &params![project, trace, by.key_id, by.at]).await?;
+        db.execute(keep, &params![project, trace, by.key_id, by.at])
+            .await?;
     }
     Ok(())
 }
@@ -58,7 +59,9 @@ pub(super) async fn keep_of_deleted(
                  WHERE t.project = $1 AND t.key = $2 AND t.ingest_status = 'completed') END, \
              state = CASE WHEN state = 'past' THEN 'past' ELSE 'last' END \
          WHERE project = $1 AND trace = $2";
-    db.execute(keep, &params![project, trace, id]).await.map(drop)
+    db.execute(keep, &params![project, trace, id])
+        .await
+        .map(drop)
 }
 
 /// The past reviews of traces, oldest first, for an archive.

@@ -1,13 +1,11 @@
 //! Projects and their counts.
 
-use reflect_types::{
-    ProjectId, ProjectSettings, ProjectSummary, Stats, UpdateProject,
-};
+use reflect_types::{ProjectId, ProjectSettings, ProjectSummary, Stats, UpdateProject};
 
 use super::db::Db;
 use super::fault::Fault;
 use super::row::Row;
-use super::value::{Value, ToValue as _, params};
+use super::value::{ToValue as _, Value, params};
 use crate::error::Error;
 use crate::store::RecallSettings;
 
@@ -72,14 +70,32 @@ pub(super) async fn update(
         return Err(Error::NoProject(id.clone()).into());
     };
     let changes: [(&str, Option<Value<'_>>); 6] = [
-        ("max_alpha", update.max_alpha.as_ref().map(|limit| limit.to_value())),
-        ("max_memories", update.max_memories.as_ref().map(|limit| limit.to_value())),
-        ("ranking", update.ranking.as_ref().map(|ranking| ranking.to_value())),
-        ("approve", update.approve.as_ref().map(|approve| approve.to_value())),
-        ("control", update.control.as_ref().map(|share| share.to_value())),
+        (
+            "max_alpha",
+            update.max_alpha.as_ref().map(|limit| limit.to_value()),
+        ),
+        (
+            "max_memories",
+            update.max_memories.as_ref().map(|limit| limit.to_value()),
+        ),
+        (
+            "ranking",
+            update.ranking.as_ref().map(|ranking| ranking.to_value()),
+        ),
+        (
+            "approve",
+            update.approve.as_ref().map(|approve| approve.to_value()),
+        ),
+        (
+            "control",
+            update.control.as_ref().map(|share| share.to_value()),
+        ),
         (
             "keep_personal_values",
-            update.keep_personal_values.as_ref().map(|keep| keep.to_value()),
+            update
+                .keep_personal_values
+                .as_ref()
+                .map(|keep| keep.to_value()),
         ),
     ];
     for (column, value) in changes {
@@ -96,8 +112,7 @@ pub(super) async fn recalled(
     db: &Db<'_>,
     id: &ProjectId,
 ) -> Result<Option<(i64, i64, RecallSettings)>, Fault> {
-    let select =
-        "SELECT key, revision, max_memories, ranking, approve FROM project WHERE id = $1";
+    let select = "SELECT key, revision, max_memories, ranking, approve FROM project WHERE id = $1";
     let Some(found) = db.first(select, &params![id]).await? else {
         return Ok(None);
     };

@@ -76,10 +76,19 @@ async fn restore_trace(
         _ => IngestStatus::Completed,
     };
     let withdrawn = trace.withdrawn_verdict.as_ref();
-    let error = trace.last_ingest_error.as_ref().or(trace.judge_error.as_ref());
+    let error = trace
+        .last_ingest_error
+        .as_ref()
+        .or(trace.judge_error.as_ref());
     let created_at = trace.created_at.clone().unwrap_or_else(|| clock::text(now));
-    let (metadata, retrieved) = (to_json(&trace.metadata)?, to_json(&trace.retrieved_memory_ids)?);
-    let (ignored, trajectory) = (to_json(&trace.ignored_memory_ids)?, to_json(&trace.trajectory)?);
+    let (metadata, retrieved) = (
+        to_json(&trace.metadata)?,
+        to_json(&trace.retrieved_memory_ids)?,
+    );
+    let (ignored, trajectory) = (
+        to_json(&trace.ignored_memory_ids)?,
+        to_json(&trace.trajectory)?,
+    );
     let words = words::of(&trace.task);
     let is_reviewed = trace.review_status == ReviewStatus::Reviewed;
     let mut rows = Rows::new(RESTORED);

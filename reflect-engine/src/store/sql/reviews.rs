@@ -107,7 +107,10 @@ impl<'a> Overlay<'a> {
     fn add(&mut self, decided: Decided<'a>) {
         let writes = &decided.writes;
         self.traces.insert(decided.trace);
-        let is_first = matches!(writes.memory, MemoryWrite::Keep | MemoryWrite::Insert { .. });
+        let is_first = matches!(
+            writes.memory,
+            MemoryWrite::Keep | MemoryWrite::Insert { .. }
+        );
         self.is_more |= !is_first || writes.past != PastWrite::Keep;
         let utilities = writes.utilities.iter();
         self.utilities
@@ -117,11 +120,7 @@ impl<'a> Overlay<'a> {
 }
 
 /// Writes what was decided about traces. A row that several change has the last of these changes.
-pub(super) async fn write(
-    db: &Db<'_>,
-    project: i64,
-    decided: &[Decided<'_>],
-) -> Result<(), Fault> {
+pub(super) async fn write(db: &Db<'_>, project: i64, decided: &[Decided<'_>]) -> Result<(), Fault> {
     if decided.is_empty() {
         return Ok(());
     }
@@ -193,7 +192,10 @@ async fn write_traces(
     ]);
     for ((trace, state), ignored) in states.iter().zip(&ignored) {
         let withdrawn = state.withdrawn_verdict.as_ref();
-        let (model, verdict) = (withdrawn.map(|by| &by.model), withdrawn.map(|by| &by.result));
+        let (model, verdict) = (
+            withdrawn.map(|by| &by.model),
+            withdrawn.map(|by| &by.result),
+        );
         rows.push(params![
             project,
             trace,
@@ -263,7 +265,10 @@ pub(super) async fn put(
     ]);
     for ((trace, review), reflection) in reviews.iter().zip(&reflections) {
         let overruled = review.overruled.as_ref();
-        let (model, verdict) = (overruled.map(|by| &by.model), overruled.map(|by| &by.result));
+        let (model, verdict) = (
+            overruled.map(|by| &by.model),
+            overruled.map(|by| &by.result),
+        );
         rows.push(params![
             project,
             trace,
@@ -302,5 +307,7 @@ pub(super) async fn remove(db: &Db<'_>, project: i64, traces: &[i64]) -> Result<
         return Ok(());
     }
     let remove = "DELETE FROM review WHERE project = $1 AND trace = ANY($2) AND state = 'current'";
-    db.execute(remove, &params![project, traces]).await.map(drop)
+    db.execute(remove, &params![project, traces])
+        .await
+        .map(drop)
 }

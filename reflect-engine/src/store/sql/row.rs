@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 use reflect_types::{
-    Approval, Arm, ChangeKind, IngestStatus, KeyId, MemoryId, MemoryStatus, ModelVerdict, ProjectId,
-    Ranking, ReviewMode, Reviewer, TraceId, Verdict,
+    Approval, Arm, ChangeKind, IngestStatus, KeyId, MemoryId, MemoryStatus, ModelVerdict,
+    ProjectId, Ranking, ReviewMode, Reviewer, TraceId, Verdict,
 };
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -63,7 +63,10 @@ impl Row {
     }
 
     /// JSON that may be missing.
-    pub(super) fn optional_json<T: DeserializeOwned>(&self, name: &str) -> Result<Option<T>, Fault> {
+    pub(super) fn optional_json<T: DeserializeOwned>(
+        &self,
+        name: &str,
+    ) -> Result<Option<T>, Fault> {
         match self.cell(name)? {
             Cell::Null => Ok(None),
             _ => self.json(name).map(Some),

@@ -53,8 +53,10 @@ impl<D: Driver> Spans for D {
         let claimed = self.write((now, until, limit), |db, (now, until, limit)| {
             Box::pin(claim(db, *now, *until, *limit))
         });
-        self.read(claimed.await?, |db, claimed| Box::pin(load_all(db, claimed)))
-            .await
+        self.read(claimed.await?, |db, claimed| {
+            Box::pin(load_all(db, claimed))
+        })
+        .await
     }
 
     async fn close_span_trace(&self, key: ProjectRow, forget: Option<Timestamp>) -> Result<()> {
@@ -135,7 +137,15 @@ async fn insert_batch(
         "UPDATE span_trace SET parts = parts + $3, bytes = bytes + $4, has_root = has_root OR $5, \
              due_at = CASE WHEN has_root OR $5 THEN $6::bigint ELSE $7::bigint END \
          WHERE project = $1 AND key = $2",
-        &params![project, key, fitting.len(), bytes, batch.has_root, with_root, due],
+        &params![
+            project,
+            key,
+            fitting.len(),
+            bytes,
+            batch.has_root,
+            with_root,
+            due
+        ],
     )
     .await
     .map(drop)
@@ -150,7 +160,8 @@ async fn next_due(db: &Db<'_>) -> Result<Option<Timestamp>, Fault> {
 
 /// When the next trace can be claimed, and whether there are traces to forget.
 async fn look(db: &Db<'_>, now: Timestamp) -> Result<(Option<Timestamp>, bool), Fault> {
-    let forgotten = "SELECT 1 AS one FROM span_trace WHERE state = 'closed' AND due_at <= $1 LIMIT 1";
+    let forgotten =
+        "SELECT 1 AS one FROM span_trace WHERE state = 'closed' AND due_at <= $1 LIMIT 1";
     let forgotten = db.first(forgotten, &params![now.as_millisecond()]).await?;
     Ok((next_due(db).await?, forgotten.is_some()))
 }
@@ -230,7 +241,8 @@ async fn close(db: &Db<'_>, key: ProjectRow, forget: Option<Timestamp>) -> Resul
     };
     let empty = "UPDATE span_part SET body = NULL WHERE project = $1 AND span_trace = $2";
     db.execute(empty, &values).await?;
-    let close = "UPDATE span_trace SET state = 'closed', due_at = $3 WHERE project = $1 AND key = $2";
+    let close =
+        "UPDATE span_trace SET state = 'closed', due_at = $3 WHERE project = $1 AND key = $2";
     let forget = forget.as_millisecond();
     db.execute(close, &params![key.project, key.key, forget])
         .await

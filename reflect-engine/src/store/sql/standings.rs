@@ -49,7 +49,10 @@ pub(super) async fn load(
     let rows = db.query(&select, &params![project, names]).await?;
     let mut retrieved = HashMap::new();
     for row in &rows {
-        retrieved.insert(row.get::<i64>("key")?, row.json::<Vec<MemoryId>>("retrieved")?);
+        retrieved.insert(
+            row.get::<i64>("key")?,
+            row.json::<Vec<MemoryId>>("retrieved")?,
+        );
     }
     let given = utilities(db, project, retrieved.values().flatten()).await?;
     let reviews = rows.iter().filter_map(|row| reviewed(row).transpose());
@@ -152,7 +155,9 @@ async fn utilities(
     }
     let select = "SELECT id, key, q, uses, status = 'withdrawn' AS withdrawn FROM memory \
          WHERE project = $1 AND id = ANY($2)";
-    let rows = db.query(select, &params![project, Vec::from_iter(names)]).await?;
+    let rows = db
+        .query(select, &params![project, Vec::from_iter(names)])
+        .await?;
     let utilities = rows.iter().map(|row| {
         let utility = Utility {
             memory: row.get("key")?,

@@ -21,7 +21,8 @@ use crate::review::{Action, Decision, Selection, Setback};
 use crate::store::encoded_trace::EncodedTrace;
 use crate::store::{
     AsideWrite, Claims, FoundTrace, Intake, JobKey, JobKind, Lease, MemoryChanges, MemoryKey,
-    NewTrace, Revision, SkillWrite, Store, TraceDeletion, TraceKey, Undecoded, UndoRun, VectorSpace,
+    NewTrace, Revision, SkillWrite, Store, TraceDeletion, TraceKey, Undecoded, UndoRun,
+    VectorSpace,
 };
 
 #[async_trait]
@@ -337,9 +338,22 @@ impl<D: Driver> Store for D {
         key: Option<&KeyId>,
         now: Timestamp,
     ) -> Result<Option<MemoryHistory>> {
-        let arguments = (project.clone(), id.clone(), update.clone(), key.cloned(), now);
+        let arguments = (
+            project.clone(),
+            id.clone(),
+            update.clone(),
+            key.cloned(),
+            now,
+        );
         self.write(arguments, |db, (project, id, update, key, now)| {
-            Box::pin(memory_edits::update(db, project, id, update, key.as_ref(), *now))
+            Box::pin(memory_edits::update(
+                db,
+                project,
+                id,
+                update,
+                key.as_ref(),
+                *now,
+            ))
         })
         .await
     }

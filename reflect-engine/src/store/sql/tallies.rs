@@ -63,7 +63,9 @@ async fn of_runs(
     );
     let since = query.since.map(clock::text).unwrap_or_default();
     let until = query.until.map(clock::text);
-    let rows = db.query(&select, &params![project, since, until, key]).await?;
+    let rows = db
+        .query(&select, &params![project, since, until, key])
+        .await?;
     let tallies = rows.iter().map(|row| {
         let group: Option<String> = row.get("shown_as")?;
         Ok(Tally {

@@ -11,8 +11,11 @@ use super::value::{Rows, ToValue as _, Type, params};
 use crate::store::{FoundTrace, TraceKey, labels};
 
 /// The labels of traces to insert.
-pub(super) const LABELS: &[(&str, Type)] =
-    &[("project", Type::Int), ("label", Type::Int), ("trace", Type::Int)];
+pub(super) const LABELS: &[(&str, Type)] = &[
+    ("project", Type::Int),
+    ("label", Type::Int),
+    ("trace", Type::Int),
+];
 
 /// Adds the labels of a trace to the rows of [`insert`].
 pub(super) fn add(rows: &mut Rows<'_>, project: i64, trace: i64, metadata: &Metadata) {

@@ -37,7 +37,11 @@ macro_rules! held {
 /// The ingest status of the trace `t`. `processing` is in the queue alone.
 macro_rules! status {
     () => {
-        concat!("CASE WHEN ", held!(), " THEN 'processing' ELSE t.ingest_status END")
+        concat!(
+            "CASE WHEN ",
+            held!(),
+            " THEN 'processing' ELSE t.ingest_status END"
+        )
     };
 }
 
@@ -143,7 +147,10 @@ pub(super) async fn insert(
     project: i64,
     traces: &[(&EncodedTrace, &Intake)],
 ) -> Result<Vec<TraceReceipt>, Fault> {
-    if traces.iter().any(|(_, intake)| matches!(intake, Intake::Learned(_))) {
+    if traces
+        .iter()
+        .any(|(_, intake)| matches!(intake, Intake::Learned(_)))
+    {
         projects::lock_keys(db, &[project]).await?;
     }
     let is_reviewed = |(_, intake): &(_, &Intake)| !matches!(intake, Intake::Unreviewed);

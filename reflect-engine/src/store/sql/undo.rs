@@ -95,7 +95,9 @@ async fn taught_memories(
          UNION SELECT memory FROM utility_event WHERE project = $1 AND ($2::text IS NULL OR key_id = $2) \
          UNION SELECT m.key FROM memory_change c JOIN memory m ON m.project = c.project AND m.id = c.memory_id \
              WHERE c.project = $1 AND NOT c.closed AND ($2::text IS NULL OR c.key_id = $2)";
-    let taught = db.column(taught, &params![project, selection.key_id]).await?;
+    let taught = db
+        .column(taught, &params![project, selection.key_id])
+        .await?;
     let mut keys: BTreeSet<MemoryKey> = taught.into_iter().collect();
     let reviews = traces.iter().flat_map(|history| {
         let states = history.past.iter().map(|state| &state.given);
@@ -107,11 +109,19 @@ async fn taught_memories(
         ids.insert(review.id.as_str());
         learned.extend(&review.memory);
     }
-    let moved = "SELECT DISTINCT memory FROM utility_event WHERE project = $1 AND review_id = ANY($2)";
+    let moved =
+        "SELECT DISTINCT memory FROM utility_event WHERE project = $1 AND review_id = ANY($2)";
     let ids = Vec::from_iter(ids);
-    keys.extend(db.column::<MemoryKey>(moved, &params![project, ids]).await?);
+    keys.extend(
+        db.column::<MemoryKey>(moved, &params![project, ids])
+            .await?,
+    );
     let learned: Vec<&MemoryId> = learned.into_iter().collect();
-    keys.extend(memories::keys_of(db, project, &learned).await?.into_values());
+    keys.extend(
+        memories::keys_of(db, project, &learned)
+            .await?
+            .into_values(),
+    );
     load_memories(db, project, &Vec::from_iter(keys)).await
 }
 
@@ -260,11 +270,7 @@ async fn write_traces(
 }
 
 /// Deletes the reviews that no longer stand, puts past ones in their place, and deletes past ones.
-async fn write_histories(
-    db: &Db<'_>,
-    project: i64,
-    changes: &[TraceChange],
-) -> Result<(), Fault> {
+async fn write_histories(db: &Db<'_>, project: i64, changes: &[TraceChange]) -> Result<(), Fault> {
     let (mut present, mut deleted) = (Vec::new(), Vec::new());
     let (mut restored, mut restored_of_deleted) = (Vec::new(), Vec::new());
     for change in changes {
@@ -279,14 +285,29 @@ async fn write_histories(
             states.push(state);
         }
     }
-    let forgotten: Vec<i64> = changes.iter().flat_map(|change| change.forget.clone()).collect();
+    let forgotten: Vec<i64> = changes
+        .iter()
+        .flat_map(|change| change.forget.clone())
+        .collect();
     reviews::remove(db, project, &present).await?;
     for (statement, keys) in [
-        ("DELETE FROM review WHERE project = $1 AND trace = ANY($2) AND state = 'last'", deleted),
-        ("UPDATE review SET state = 'current', memory_id = NULL, learned = NULL, generation = 0 \
-             WHERE project = $1 AND key = ANY($2)", restored),
-        ("UPDATE review SET state = 'last' WHERE project = $1 AND key = ANY($2)", restored_of_deleted),
-        ("DELETE FROM review WHERE project = $1 AND key = ANY($2)", forgotten),
+        (
+            "DELETE FROM review WHERE project = $1 AND trace = ANY($2) AND state = 'last'",
+            deleted,
+        ),
+        (
+            "UPDATE review SET state = 'current', memory_id = NULL, learned = NULL, generation = 0 \
+             WHERE project = $1 AND key = ANY($2)",
+            restored,
+        ),
+        (
+            "UPDATE review SET state = 'last' WHERE project = $1 AND key = ANY($2)",
+            restored_of_deleted,
+        ),
+        (
+            "DELETE FROM review WHERE project = $1 AND key = ANY($2)",
+            forgotten,
+        ),
     ] {
         if !keys.is_empty() {
             db.execute(statement, &params![project, keys]).await?;

@@ -49,7 +49,9 @@ pub(super) async fn list(
     // One more than the limit shows whether another page follows.
     let select = "SELECT id, key_id, created_at, request, totals, events, hidden FROM undo_record \
          WHERE project = $1 AND key < $2 ORDER BY key DESC LIMIT $3";
-    let rows = db.query(select, &params![project, before, limit + 1]).await?;
+    let rows = db
+        .query(select, &params![project, before, limit + 1])
+        .await?;
     let mut page = Page::default();
     for found in &rows {
         if page.items.len() == limit {

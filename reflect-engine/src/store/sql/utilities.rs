@@ -35,7 +35,13 @@ pub(super) async fn write(
         ("revision", Type::Int),
     ]);
     for (write, revision) in last.values().zip(revisions) {
-        rows.push(params![project, write.memory, write.q, write.uses, revision]);
+        rows.push(params![
+            project,
+            write.memory,
+            write.q,
+            write.uses,
+            revision
+        ]);
     }
     db.execute_rows(
         "UPDATE memory SET q = r.q, uses = r.uses, revision = r.revision \
@@ -78,9 +84,12 @@ async fn write_events(
         ("reviewer_model", Type::Text),
     ]);
     let (mut void, mut removed) = (Vec::new(), Vec::new());
-    let events = moved
-        .iter()
-        .flat_map(|(trace, write)| write.events.iter().map(move |event| (trace, write.memory, event)));
+    let events = moved.iter().flat_map(|(trace, write)| {
+        write
+            .events
+            .iter()
+            .map(move |event| (trace, write.memory, event))
+    });
     for (trace, memory, event) in events {
         match event {
             EventWrite::Append(event) => new.push(params![
@@ -139,8 +148,14 @@ async fn write_events(
     )
     .await?;
     for (statement, keys) in [
-        ("UPDATE utility_event SET void = true WHERE project = $1 AND key = ANY($2)", void),
-        ("DELETE FROM utility_event WHERE project = $1 AND key = ANY($2)", removed),
+        (
+            "UPDATE utility_event SET void = true WHERE project = $1 AND key = ANY($2)",
+            void,
+        ),
+        (
+            "DELETE FROM utility_event WHERE project = $1 AND key = ANY($2)",
+            removed,
+        ),
     ] {
         if !keys.is_empty() {
             db.execute(statement, &params![project, keys]).await?;

@@ -152,7 +152,6 @@ impl<'a> Rows<'a> {
         &self.rows
     }
 
-
     pub(in crate::store) fn is_empty(&self) -> bool {
         self.rows.is_empty()
     }

@@ -224,7 +224,9 @@ pub(super) async fn forget_other_task(
 ) -> Result<(), Fault> {
     let forget = "DELETE FROM embedding WHERE project = $1 AND memory = $2 \
          AND (SELECT task FROM memory WHERE project = $1 AND key = $2) <> $3";
-    db.execute(forget, &params![project, memory, task]).await.map(drop)
+    db.execute(forget, &params![project, memory, task])
+        .await
+        .map(drop)
 }
 
 async fn set(
@@ -337,7 +339,10 @@ async fn delete_unused(
     let lock = "SELECT key FROM embedder WHERE id = $1 AND dims = $2 AND seen_at <= $3 FOR UPDATE";
     let since = unused.unseen_since.as_millisecond();
     let embedder: Option<i64> = db
-        .value(lock, &params![unused.space.embedder, unused.space.dims, since])
+        .value(
+            lock,
+            &params![unused.space.embedder, unused.space.dims, since],
+        )
         .await?;
     let (Some(embedder), Some(kept)) = (embedder, embedders::key(db, &unused.kept).await?) else {
         return Ok(None);

@@ -87,8 +87,7 @@ impl Connection for Session {
         let columns = columns.map(|(place, (name, _))| format!("?{} AS {name}, ", place + 1));
         let table = format!("(SELECT {}1 AS place) AS r", columns.collect::<String>());
         let db = self.connection();
-        let mut statement = db
-            .prepare_cached(&sql.replace("{rows}", &table))?;
+        let mut statement = db.prepare_cached(&sql.replace("{rows}", &table))?;
         let mut returned = Vec::new();
         for values in rows.rows() {
             read(&mut statement, values, |row| {
@@ -125,15 +124,10 @@ fn read(
     mut each: impl FnMut(Row) -> Result<ControlFlow<()>, Fault>,
 ) -> Result<(), Fault> {
     bind(statement, values)?;
-    let names: Arc<[String]> = statement
-        .column_names()
-        .map(str::to_owned)
-        .collect();
+    let names: Arc<[String]> = statement.column_names().map(str::to_owned).collect();
     let mut rows = statement.raw_query();
     while let Some(row) = rows.next()? {
-        let cells = (0..names.len()).map(|column| {
-            cell(row.get_ref(column)?)
-        });
+        let cells = (0..names.len()).map(|column| cell(row.get_ref(column)?));
         let cells = cells.collect::<Result<_, Fault>>()?;
         if each(Row::new(Arc::clone(&names), cells))?.is_break() {
             break;
@@ -167,7 +161,8 @@ fn vector(bytes: &[u8]) -> Result<Vec<f32>, Fault> {
 impl ToSql for Value<'_> {
     fn to_sql(&self) -> rusqlite::Result<ToSqlOutput<'_>> {
         let json = |list: serde_json::Result<String>| {
-            let list = list.map_err(|error| rusqlite::Error::ToSqlConversionFailure(error.into()))?;
+            let list =
+                list.map_err(|error| rusqlite::Error::ToSqlConversionFailure(error.into()))?;
             Ok(ToSqlOutput::from(list))
         };
         Ok(match self {

@@ -97,9 +97,13 @@ fn lists(sql: &str) -> String {
 
 /// Locks of rows: one writes at a time.
 fn strip_locks(sql: &str) -> String {
-    [" FOR NO KEY UPDATE", " FOR UPDATE SKIP LOCKED", " FOR UPDATE"]
-        .iter()
-        .fold(sql.to_owned(), |sql, lock| sql.replace(lock, ""))
+    [
+        " FOR NO KEY UPDATE",
+        " FOR UPDATE SKIP LOCKED",
+        " FOR UPDATE",
+    ]
+    .iter()
+    .fold(sql.to_owned(), |sql, lock| sql.replace(lock, ""))
 }
 
 #[cfg(test)]

@@ -115,13 +115,19 @@ async fn commits_are_synced_and_foreign_keys_enforced() {
 async fn a_full_database_is_reported_and_recovers() {
     let (_folder, store) = store();
     add(&store, "first".to_owned()).await.unwrap();
-    execute(&store, &["PRAGMA max_page_count = 1"]).await.unwrap();
+    execute(&store, &["PRAGMA max_page_count = 1"])
+        .await
+        .unwrap();
     let add_to = |name: String| {
         let store = Arc::clone(&store);
         async move { add(&store, name).await }
     };
     let large = format!("large{}", "x".repeat(100_000));
-    let answers = together(&store, vec![add_to("small".to_owned()), add_to(large.clone())]).await;
+    let answers = together(
+        &store,
+        vec![add_to("small".to_owned()), add_to(large.clone())],
+    )
+    .await;
     let error = answers[1].as_ref().unwrap_err();
     assert!(
         error.is_retryable() && error.to_string().contains("disk"),
@@ -211,7 +217,10 @@ async fn an_unreadable_trace_blocks_no_other_job() {
             .await
             .unwrap();
     }
-    let damage = execute(&store, &["UPDATE trace SET metadata = '{' WHERE id = 't-0'"]);
+    let damage = execute(
+        &store,
+        &["UPDATE trace SET metadata = '{' WHERE id = 't-0'"],
+    );
     damage.await.unwrap();
     let lease = Lease {
         owner: "one".to_owned(),

@@ -111,7 +111,12 @@ async fn a_write_that_is_refused_runs_no_other_again() {
 async fn a_write_that_fails_alone_runs_once_and_leaves_nothing() {
     let (_folder, store) = store();
     let runs = Arc::new(AtomicUsize::new(0));
-    let failed = counted(Arc::clone(&store), "failed", Ends::Failing, Arc::clone(&runs));
+    let failed = counted(
+        Arc::clone(&store),
+        "failed",
+        Ends::Failing,
+        Arc::clone(&runs),
+    );
     assert!(failed.await.is_err());
     assert_eq!(runs.load(Ordering::Relaxed), 1);
     assert!(store.projects().await.unwrap().is_empty());
