@@ -82,9 +82,10 @@ impl Traced {
         } = self;
         let (recorded, start, bind) = (&returned.recorded, self.start(options), self.bind());
         let context = self.slot();
-        let context = match &bind {
-            Some(_) => quote_spanned!(context.span()=> mut #context),
-            None => quote_spanned!(here=> _),
+        let context = if bind.is_some() {
+            quote_spanned!(context.span()=> mut #context)
+        } else {
+            quote_spanned!(here=> _)
         };
         let begin = match options.flag("strict") {
             None => quote_spanned!(here=>

@@ -3,8 +3,13 @@
 use std::cmp::{Ordering, Reverse};
 use std::collections::BinaryHeap;
 
+use fearless_simd::{Level, dispatch};
+
 use super::probe::Bounds;
 use crate::rank::{Merit, Params};
+
+/// The number of rows that are ruled out together, where none is admitted.
+const TOGETHER: usize = 16;
 
 /// The score below which a row cannot be in the pool.
 ///
@@ -49,22 +54,37 @@ impl Cut {
         !self.params.is_near(similarity, high) || self.excludes(high)
     }
 
-    /// The places of the rows that upper bounds of their similarities and scores do not rule out.
-    pub(super) fn admitted<'a>(
-        &self,
-        similarities: &[f64],
-        scores: &[f64],
-        places: &'a mut [usize],
-    ) -> &'a mut [usize] {
+    /// Finds the places of the rows that upper bounds of their similarities and scores do not rule out.
+    pub(super) fn admitted(&self, similarities: &[f64], scores: &[f64], places: &mut Vec<usize>) {
+        dispatch!(Level::new(), _simd => self.admitted_inlined(similarities, scores, places));
+    }
+
+    #[expect(
+        clippy::inline_always,
+        reason = "only what is inlined is compiled for the instruction set"
+    )]
+    #[inline(always)]
+    fn admitted_inlined(&self, similarities: &[f64], scores: &[f64], places: &mut Vec<usize>) {
         let worst = self.worst.map_or(f64::NEG_INFINITY, |worst| worst.score);
         let (floor, waiver) = (self.params.floor.similarity(), self.params.waiver());
         let least = self.least.max(worst);
-        let mut count = 0;
-        for (at, (similarity, score)) in similarities.iter().zip(scores).enumerate() {
-            places[count] = at;
-            count += usize::from((*similarity >= floor || *score >= waiver) && *score >= least);
+        let admits = |similarity: f64, score: f64| {
+            ((similarity >= floor) | (score >= waiver)) & (score >= least)
+        };
+        places.clear();
+        let runs = similarities.chunks(TOGETHER).zip(scores.chunks(TOGETHER));
+        for (run, (similarities, scores)) in runs.enumerate() {
+            let rows = similarities.iter().zip(scores);
+            let mut any = false;
+            for (similarity, score) in rows.clone() {
+                any |= admits(*similarity, *score);
+            }
+            // Most runs end here.
+            if any {
+                let admitted = rows.enumerate().filter(|(_, (a, b))| admits(**a, **b));
+                places.extend(admitted.map(|(at, _)| run * TOGETHER + at));
+            }
         }
-        &mut places[..count]
     }
 
     /// Records the row; returns whether it may be in the pool.

@@ -11,8 +11,9 @@ pub(super) const FINE_WORDS: usize = 16;
 
 /// The number of probes that share the work of unpacking a row.
 const PROBES: usize = 4;
-/// The number of rows whose sums are computed at a time, for so many probes and for one.
-const ROWS_OF_PROBES: usize = 2;
+/// The number of rows whose sums are computed at a time, for so many probes and for one: as many sums as fit the
+/// registers.
+const ROWS_OF_PROBES: usize = 1;
 const ROWS_OF_ONE: usize = 8;
 
 /// Four unsigned parts of 4 bits in a word: bits `4k..4k + 4` of word `i` hold component `32k + i`. As long and as

@@ -33,16 +33,34 @@ pub(super) fn scan(blocks: &[Arc<Block>], queries: &[Sought<'_>]) -> Vec<Shortli
     let chunks: Vec<_> = probes.iter().map(Probe::chunks).collect();
     let mut scans: Vec<_> = queries.iter().map(Scan::new).collect();
     let mut dots = vec![[0; ROWS]; queries.len()];
+    let mut room = Room::default();
     for block in blocks {
         block.coarse_dots(&chunks, &mut dots);
         for ((scan, probe), dots) in scans.iter_mut().zip(&probes).zip(&dots) {
-            scan.examine(block, probe, dots);
+            scan.examine(block, probe, dots, &mut room);
         }
     }
     let shortlists = scans.into_iter().zip(queries);
     shortlists
         .map(|(scan, query)| Shortlist::new(query.probe, &query.params, scan.finish()))
         .collect()
+}
+
+/// What is computed of a block for a query.
+struct Room {
+    highs: [f64; ROWS],
+    scores: [f64; ROWS],
+    places: Vec<usize>,
+}
+
+impl Default for Room {
+    fn default() -> Self {
+        Self {
+            highs: [0.0; ROWS],
+            scores: [0.0; ROWS],
+            places: Vec::with_capacity(ROWS),
+        }
+    }
 }
 
 /// A row that may be in the pool.
@@ -67,19 +85,20 @@ impl<'a> Scan<'a> {
         }
     }
 
-    fn examine(&mut self, block: &Block, probe: &Probe, dots: &[i32; ROWS]) {
+    fn examine(&mut self, block: &Block, probe: &Probe, dots: &[i32; ROWS], room: &mut Room) {
         if self.cut.params().pool() == 0 {
             return;
         }
-        let (mut highs, mut scores, mut places) = ([0.0; ROWS], [0.0; ROWS], [0; ROWS]);
-        let rule = self.cut.params().rule;
-        block.coarse_highs(probe, dots, &mut highs);
-        block.scores(&rule, &highs, &mut scores);
-        let len = block.len();
-        let rows = self
-            .cut
-            .admitted(&highs[..len], &scores[..len], &mut places);
-        for at in rows.iter().copied() {
+        let Room {
+            highs,
+            scores,
+            places,
+        } = room;
+        let (rule, len) = (self.cut.params().rule, block.len());
+        block.coarse_highs(probe, dots, highs);
+        block.scores(&rule, highs, scores);
+        self.cut.admitted(&highs[..len], &scores[..len], places);
+        for at in places.iter().copied() {
             // Those before may have raised the cut.
             if !self.cut.excludes(scores[at]) {
                 self.examine_closely(block, at, probe, dots[at]);
