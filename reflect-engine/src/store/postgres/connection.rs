@@ -15,7 +15,7 @@ use crate::store::sql::db::Connection;
 use crate::store::sql::dialect::Dialect;
 use crate::store::sql::fault::Fault;
 use crate::store::sql::row::{Cell, Row};
-use crate::store::sql::value::{Rows, Type, Value};
+use crate::store::sql::value::{Rows, Value};
 
 /// The rows that are fetched at a time where a page may end early.
 const PORTION: i32 = 32;
@@ -113,16 +113,8 @@ impl Connection for Session<'_> {
 
 /// Rows as a table of arrays.
 fn table(rows: &Rows<'_>) -> String {
-    let arrays = rows.columns().iter().enumerate().map(|(place, (_, kind))| {
-        let name = match kind {
-            Type::Text => "text",
-            Type::Int => "bigint",
-            Type::Real => "float8",
-            Type::Bool => "boolean",
-            Type::Vector => "vector",
-        };
-        format!("${}::{name}[]", place + 1)
-    });
+    let arrays = rows.columns().iter().enumerate();
+    let arrays = arrays.map(|(place, (_, kind))| format!("${}::{kind}[]", place + 1));
     let names = rows.columns().iter().map(|(name, _)| format!("{name}, "));
     format!(
         "unnest({}) WITH ORDINALITY AS r ({}place)",

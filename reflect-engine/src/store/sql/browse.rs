@@ -6,7 +6,7 @@ use async_trait::async_trait;
 use reflect_types::{MemoryId, MemoryRecord, ModelVerdict, Page, ProjectId, Reviewer, Verdict};
 
 use super::db::Db;
-use super::driver::Driver;
+use super::driver::{Driver, run};
 use super::fault::Fault;
 use super::row::Row;
 use super::traces::{self, CURRENT, STATUS};
@@ -24,30 +24,19 @@ impl<D: Driver> Browse for D {
         project: &ProjectId,
         search: &TraceSearch,
     ) -> Result<Page<TraceOverview>> {
-        self.read(
-            (project.clone(), search.clone()),
-            |db, (project, search)| Box::pin(find(db, project, search)),
-        )
-        .await
+        run!(self.read(project, search) => find)
     }
 
     async fn trace_models(&self, project: &ProjectId) -> Result<Vec<String>> {
-        self.read(project.clone(), |db, project| Box::pin(models(db, project)))
-            .await
+        run!(self.read(project) => models)
     }
 
     async fn count_waiting(&self, project: &ProjectId) -> Result<u64> {
-        self.look(project.clone(), |db, project| {
-            Box::pin(count_waiting(db, project))
-        })
-        .await
+        run!(self.look(project) => count_waiting)
     }
 
     async fn waiting_traces(&self, project: &ProjectId, limit: usize) -> Result<Vec<WaitingTrace>> {
-        self.read((project.clone(), limit), |db, (project, limit)| {
-            Box::pin(waiting(db, project, *limit))
-        })
-        .await
+        run!(self.read(project; limit) => waiting)
     }
 
     async fn find_memories(
@@ -55,10 +44,7 @@ impl<D: Driver> Browse for D {
         project: &ProjectId,
         ids: &[MemoryId],
     ) -> Result<Vec<(MemoryKey, MemoryRecord)>> {
-        self.read((project.clone(), ids.to_vec()), |db, (project, ids)| {
-            Box::pin(find_memories(db, project, ids))
-        })
-        .await
+        run!(self.read(project, ids) => find_memories)
     }
 }
 

@@ -5,7 +5,7 @@ use jiff::{SignedDuration, Timestamp};
 use super::db::Db;
 use super::fault::Fault;
 use super::traces::{CURRENT, TRACE};
-use super::value::{Rows, Type, params};
+use super::value::{Rows, params};
 use super::{jobs, reviews, traces};
 use crate::review::{NextAttempt, Setback};
 use crate::store::{ClaimedJob, Claims, JobKey, JobKind, Lease, Subject};
@@ -68,37 +68,27 @@ pub(super) async fn claim(
             break;
         }
     }
-    let mut claimed = Rows::new(&[
-        ("project", Type::Int),
-        ("key", Type::Int),
-        ("trace", Type::Int),
-        ("owner", Type::Text),
-        ("until", Type::Int),
-    ]);
+    let mut claimed =
+        Rows::new("project bigint, key bigint, owner text, due_at bigint, attempts bigint");
+    let mut traces = Rows::new("project bigint, trace bigint");
     let until = lease.until.as_millisecond();
     for job in &taken {
+        let key = job.key;
         claimed.push(params![
-            job.key.project,
-            job.key.key,
-            job.trace,
+            key.project,
+            key.key,
             lease.owner,
-            until
+            until,
+            job.attempts
         ]);
+        traces.push(params![key.project, job.trace]);
     }
-    db.execute_rows(
-        "UPDATE queue SET owner = r.owner, due_at = r.until, attempts = attempts + 1 \
-         FROM {rows} WHERE queue.project = r.project AND queue.key = r.key",
-        &claimed,
-    )
-    .await?;
+    db.update("queue", &claimed).await?;
     if kind == JobKind::Reflection {
         // Those that failed and are tried again.
-        db.execute_rows(
-            "UPDATE trace SET ingest_status = 'queued' FROM {rows} \
-             WHERE trace.project = r.project AND trace.key = r.trace AND trace.ingest_status <> 'queued'",
-            &claimed,
-        )
-        .await?;
+        let again = "UPDATE trace SET ingest_status = 'queued' FROM {rows} \
+             WHERE trace.project = r.project AND trace.key = r.trace AND trace.ingest_status <> 'queued'";
+        db.execute_rows(again, &traces).await?;
     }
     Ok(taken)
 }

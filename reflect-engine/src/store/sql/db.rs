@@ -124,6 +124,50 @@ impl<'a> Db<'a> {
         self.0.query_rows(&self.written(sql), rows).await
     }
 
+    /// Inserts rows, whose columns have the names of the table's.
+    pub(super) async fn insert(&self, table: &str, rows: &Rows<'_>) -> Result<(), Fault> {
+        self.insert_or(table, rows, "").await.map(drop)
+    }
+
+    /// The same, with what follows: what to do about rows that are there, and what to return.
+    pub(super) async fn insert_or(
+        &self,
+        table: &str,
+        rows: &Rows<'_>,
+        then: &str,
+    ) -> Result<Vec<Row>, Fault> {
+        let (columns, values) = (
+            rows.names(|name| name.to_owned()),
+            rows.names(|name| format!("r.{name}")),
+        );
+        let insert = format!(
+            "INSERT INTO {table} ({columns}) SELECT {values} FROM {{rows}} WHERE true ORDER BY r.place {then}"
+        );
+        self.query_rows(&insert, rows).await
+    }
+
+    /// Inserts rows in the place of those with the same values in these columns.
+    pub(super) async fn insert_or_replace(
+        &self,
+        table: &str,
+        rows: &Rows<'_>,
+        columns: &str,
+    ) -> Result<(), Fault> {
+        let values = rows.names(|name| format!("{name} = excluded.{name}"));
+        let replace = format!("ON CONFLICT {columns} DO UPDATE SET {values}");
+        self.insert_or(table, rows, &replace).await.map(drop)
+    }
+
+    /// Sets the columns of the rows of a table that have the same project and key.
+    pub(super) async fn update(&self, table: &str, rows: &Rows<'_>) -> Result<(), Fault> {
+        let values = rows.names(|name| format!("{name} = r.{name}"));
+        let update = format!(
+            "UPDATE {table} SET {values} FROM {{rows}} \
+             WHERE {table}.project = r.project AND {table}.key = r.key"
+        );
+        self.execute_rows(&update, rows).await
+    }
+
     /// Reads the rows of a query a few at a time, until `read` breaks.
     pub(super) async fn read_until(
         &self,

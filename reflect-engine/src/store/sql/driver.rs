@@ -66,3 +66,19 @@ pub(in crate::store) trait Driver: Send + Sync + 'static {
     /// Finishes pending writes and closes the database.
     async fn close(&self) -> Result<()>;
 }
+
+/// Runs the work of a method: on copies of what it is given by reference and, behind a semicolon, by value.
+macro_rules! run {
+    ($store:ident.$kind:ident($($owned:ident),* $(; $($copied:ident),+)?) => $work:path) => {
+        $store
+            .$kind(
+                ($($owned.to_owned(),)* $($($copied,)+)?),
+                |db, ($($owned,)* $($($copied,)+)?)| {
+                    Box::pin($work(db, $($owned,)* $($(*$copied,)+)?))
+                },
+            )
+            .await
+    };
+}
+
+pub(in crate::store) use run;

@@ -7,7 +7,7 @@ use reflect_types::{SetAsideEvent, UtilityEvent};
 use super::db::Db;
 use super::fault::Fault;
 use super::row::Row;
-use super::value::{Rows, Type, params};
+use super::value::{Rows, params};
 use crate::learn::{Move, Step};
 use crate::review::{RecordedEvent, TaughtEvent};
 use crate::store::MemoryKey;
@@ -118,20 +118,11 @@ pub(super) async fn insert(
     memory: MemoryKey,
     events: &[(&UtilityEvent, bool)],
 ) -> Result<(), Fault> {
-    let mut rows = Rows::new(&[
-        ("project", Type::Int),
-        ("memory", Type::Int),
-        ("trace_id", Type::Text),
-        ("review_id", Type::Text),
-        ("alpha", Type::Real),
-        ("reward", Type::Real),
-        ("before", Type::Real),
-        ("after", Type::Real),
-        ("created_at", Type::Text),
-        ("key_id", Type::Text),
-        ("reviewer_model", Type::Text),
-        ("void", Type::Bool),
-    ]);
+    let mut rows = Rows::new(
+        "project bigint, memory bigint, trace_id text, review_id text, alpha float8, reward float8, \
+             before float8, after float8, created_at text, key_id text, reviewer_model text, \
+             void boolean",
+    );
     for (event, void) in events {
         let reviewer = event.reviewer.as_ref();
         rows.push(params![
@@ -149,12 +140,5 @@ pub(super) async fn insert(
             void,
         ]);
     }
-    db.execute_rows(
-        "INSERT INTO utility_event (project, memory, trace_id, review_id, alpha, reward, before, after, \
-             created_at, key_id, reviewer_model, void) \
-         SELECT r.project, r.memory, r.trace_id, r.review_id, r.alpha, r.reward, r.before, r.after, \
-             r.created_at, r.key_id, r.reviewer_model, r.void FROM {rows} ORDER BY r.place",
-        &rows,
-    )
-    .await
+    db.insert("utility_event", &rows).await
 }

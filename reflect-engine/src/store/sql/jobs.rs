@@ -6,7 +6,7 @@ use reflect_types::{KeyId, ProjectId, TraceId};
 use super::db::Db;
 use super::fault::Fault;
 use super::row::time_of;
-use super::value::{Rows, Type, params};
+use super::value::{Rows, params};
 use super::{projects, traces};
 use crate::review::{Decision, Refusal, Setback};
 use crate::store::{JobKey, JobKind};
@@ -24,13 +24,8 @@ pub(super) type NewJob = (JobKind, i64, Option<Timestamp>, u32);
 
 /// Puts new jobs in the place of those that the traces may have: who works on one of these no longer holds it.
 pub(super) async fn put(db: &Db<'_>, project: i64, jobs: &[NewJob]) -> Result<(), Fault> {
-    let mut rows = Rows::new(&[
-        ("project", Type::Int),
-        ("kind", Type::Text),
-        ("trace", Type::Int),
-        ("due_at", Type::Int),
-        ("attempts", Type::Int),
-    ]);
+    let mut rows =
+        Rows::new("project bigint, kind text, trace bigint, due_at bigint, attempts bigint");
     for (kind, trace, due, attempts) in jobs {
         let due = due.map(Timestamp::as_millisecond);
         rows.push(params![project, kind.as_str(), trace, due, attempts]);
@@ -41,12 +36,7 @@ pub(super) async fn put(db: &Db<'_>, project: i64, jobs: &[NewJob]) -> Result<()
     let delete = "DELETE FROM queue WHERE (project, trace, kind) IN \
          (SELECT r.project, r.trace, r.kind FROM {rows})";
     db.execute_rows(delete, &rows).await?;
-    db.execute_rows(
-        "INSERT INTO queue (project, kind, trace, due_at, attempts) \
-         SELECT r.project, r.kind, r.trace, r.due_at, r.attempts FROM {rows} ORDER BY r.place",
-        &rows,
-    )
-    .await
+    db.insert("queue", &rows).await
 }
 
 /// Deletes the jobs of traces, held or not.

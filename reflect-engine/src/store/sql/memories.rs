@@ -8,9 +8,10 @@ use reflect_types::{
 
 use super::db::Db;
 use super::fault::Fault;
+use super::ignored::{self, Ignored};
 use super::reviews::Decided;
 use super::row::{Row, to_json};
-use super::value::{Rows, Type, params};
+use super::value::{Rows, params};
 use super::{histories, memory_changes, projects, skills, vectors};
 use crate::error::Error;
 use crate::learn;
@@ -117,23 +118,11 @@ async fn insert(db: &Db<'_>, project: i64, new: &[(i64, Content<'_>)]) -> Result
         return Ok(());
     }
     let revisions = projects::next_revisions(db, project, new.len()).await?;
-    let mut rows = Rows::new(&[
-        ("project", Type::Int),
-        ("trace", Type::Int),
-        ("id", Type::Text),
-        ("success", Type::Bool),
-        ("q", Type::Real),
-        ("revision", Type::Int),
-        ("created_at", Type::Text),
-        ("task", Type::Text),
-        ("reflection", Type::Text),
-        ("key_id", Type::Text),
-        ("reviewer_model", Type::Text),
-        ("alpha", Type::Real),
-        ("task_sketch", Type::Text),
-        ("text_sketch", Type::Text),
-        ("reason", Type::Text),
-    ]);
+    let mut rows = Rows::new(
+        "project bigint, trace bigint, id text, success boolean, q float8, revision bigint, \
+             created_at text, task text, reflection text, key_id text, reviewer_model text, \
+             alpha float8, task_sketch text, text_sketch text, reason text",
+    );
     for ((trace, content), revision) in new.iter().zip(revisions) {
         let memory = content.memory;
         rows.push(params![
@@ -224,7 +213,7 @@ async fn withdraw(db: &Db<'_>, project: i64, id: &MemoryId) -> Result<(), Fault>
     let Some(key) = keys.get(id) else {
         return Ok(());
     };
-    ignore(db, project, &[(*key, id)], Ignored::Named).await?;
+    ignored::change(db, project, &[(*key, id)], Ignored::Named).await?;
     skills::remove_of(db, project, &[id]).await?;
     let revision = projects::next_revision(db, project).await?;
     let withdraw =
@@ -251,18 +240,10 @@ pub(super) async fn restore(
     });
     let texts: Vec<(String, Option<String>)> = texts.collect::<Result<_, Fault>>()?;
     let revisions = projects::next_revisions(db, project, contents.len()).await?;
-    let mut rows = Rows::new(&[
-        ("project", Type::Int),
-        ("id", Type::Text),
-        ("reflection", Type::Text),
-        ("success", Type::Bool),
-        ("key_id", Type::Text),
-        ("reviewer_model", Type::Text),
-        ("generation", Type::Int),
-        ("revision", Type::Int),
-        ("alpha", Type::Real),
-        ("text_sketch", Type::Text),
-    ]);
+    let mut rows = Rows::new(
+        "project bigint, id text, reflection text, success boolean, key_id text, \
+             reviewer_model text, generation bigint, revision bigint, alpha float8, text_sketch text",
+    );
     for (((id, content), (reflection, sketch)), revision) in
         contents.iter().zip(&texts).zip(revisions)
     {
@@ -289,7 +270,7 @@ pub(super) async fn restore(
     )
     .await?;
     let restored: Vec<(MemoryKey, &MemoryId)> = keys.iter().map(|(id, key)| (*key, id)).collect();
-    ignore(db, project, &restored, Ignored::Forgotten).await
+    ignored::change(db, project, &restored, Ignored::Forgotten).await
 }
 
 /// The keys of memories, also of those that are withdrawn.
@@ -324,7 +305,7 @@ pub(super) async fn remove(db: &Db<'_>, project: i64, ids: &[&MemoryId]) -> Resu
         return Ok(());
     }
     let gone: Vec<(MemoryKey, &MemoryId)> = keys.iter().map(|(id, key)| (*key, id)).collect();
-    ignore(db, project, &gone, Ignored::Named).await?;
+    ignored::change(db, project, &gone, Ignored::Named).await?;
     skills::remove_of(db, project, ids).await?;
     let names: Vec<&str> = keys.keys().map(MemoryId::as_str).collect();
     let of_memories = "UPDATE review SET learned = NULL \
@@ -335,94 +316,16 @@ pub(super) async fn remove(db: &Db<'_>, project: i64, ids: &[&MemoryId]) -> Resu
     let delete = "DELETE FROM memory WHERE project = $1 AND key = ANY($2)";
     db.execute(delete, &params![project, keys]).await?;
     let revisions = projects::next_revisions(db, project, keys.len()).await?;
-    let mut rows = Rows::new(&[
-        ("project", Type::Int),
-        ("revision", Type::Int),
-        ("memory", Type::Int),
-    ]);
+    let mut rows = Rows::new("project bigint, revision bigint, memory bigint");
     for (key, revision) in keys.iter().zip(revisions.clone()) {
         rows.push(params![project, revision, key]);
     }
-    db.execute_rows(
-        "INSERT INTO deleted_memory (project, revision, memory) \
-         SELECT r.project, r.revision, r.memory FROM {rows}",
-        &rows,
-    )
-    .await?;
+    db.insert("deleted_memory", &rows).await?;
     let followed = revisions.start - crate::store::Revision::FOLLOWED;
     let forget = "DELETE FROM deleted_memory WHERE project = $1 AND revision < $2";
     db.execute(forget, &params![project, followed])
         .await
         .map(drop)
-}
-
-/// What becomes of memories in the lists of those that traces ignore.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Ignored {
-    /// The traces with an event of a memory that counts name it.
-    Named,
-    /// The traces with an event of a memory no longer name it.
-    Forgotten,
-}
-
-/// Changes which memories the traces that were given them ignore. Not in SQL, because the functions of databases refuse
-/// some of the texts that are allowed in JSON.
-async fn ignore(
-    db: &Db<'_>,
-    project: i64,
-    memories: &[(MemoryKey, &MemoryId)],
-    ignored: Ignored,
-) -> Result<(), Fault> {
-    let keys: Vec<MemoryKey> = memories.iter().map(|(key, _)| *key).collect();
-    let ids: BTreeMap<MemoryKey, &MemoryId> = memories.iter().copied().collect();
-    let counted = match ignored {
-        Ignored::Named => "AND NOT e.void",
-        Ignored::Forgotten => "",
-    };
-    let select = format!(
-        "SELECT DISTINCT t.key, e.memory FROM utility_event e \
-             JOIN trace t ON t.project = e.project AND t.id = e.trace_id \
-         WHERE e.project = $1 AND e.memory = ANY($2) {counted}"
-    );
-    let mut by_trace = BTreeMap::<i64, Vec<&MemoryId>>::new();
-    for row in &db.query(&select, &params![project, keys]).await? {
-        let id = ids.get(&row.get("memory")?);
-        by_trace.entry(row.get("key")?).or_default().extend(id);
-    }
-    let traces: Vec<i64> = by_trace.keys().copied().collect();
-    if traces.is_empty() {
-        return Ok(());
-    }
-    let select = "SELECT key, ignored FROM trace WHERE project = $1 AND key = ANY($2)";
-    let mut changed = Vec::new();
-    for row in &db.query(select, &params![project, traces]).await? {
-        let trace = row.get("key")?;
-        let before: Vec<MemoryId> = row.json("ignored")?;
-        let mut after = before.clone();
-        for id in by_trace.remove(&trace).unwrap_or_default() {
-            after.retain(|known| known != id);
-            if ignored == Ignored::Named {
-                after.push(id.clone());
-            }
-        }
-        if after.len() != before.len() {
-            changed.push((trace, to_json(&after)?));
-        }
-    }
-    let mut rows = Rows::new(&[
-        ("project", Type::Int),
-        ("trace", Type::Int),
-        ("ignored", Type::Text),
-    ]);
-    for (trace, ignored) in &changed {
-        rows.push(params![project, trace, ignored]);
-    }
-    db.execute_rows(
-        "UPDATE trace SET ignored = r.ignored \
-         FROM {rows} WHERE trace.project = r.project AND trace.key = r.trace",
-        &rows,
-    )
-    .await
 }
 
 pub(super) async fn get(

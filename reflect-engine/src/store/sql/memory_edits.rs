@@ -9,7 +9,7 @@ use super::db::Db;
 use super::fault::Fault;
 use super::memory_changes::{self, Change};
 use super::row::to_json;
-use super::value::{Rows, Type, params};
+use super::value::{Rows, params};
 use super::{hiding, memories, projects, skills};
 use crate::clock;
 use crate::review::{self, Act, MemoryState, NewChange, RestoredState};
@@ -182,14 +182,10 @@ async fn write_states(db: &Db<'_>, project: i64, states: &[RestoredState]) -> Re
     });
     let texts: Vec<(String, Option<String>)> = texts.collect::<Result<_, Fault>>()?;
     let revisions = projects::next_revisions(db, project, states.len()).await?;
-    let mut rows = Rows::new(&[
-        ("project", Type::Int),
-        ("memory", Type::Int),
-        ("reflection", Type::Text),
-        ("status", Type::Text),
-        ("revision", Type::Int),
-        ("text_sketch", Type::Text),
-    ]);
+    let mut rows = Rows::new(
+        "project bigint, memory bigint, reflection text, status text, revision bigint, \
+             text_sketch text",
+    );
     for ((state, (reflection, sketch)), revision) in states.iter().zip(&texts).zip(revisions) {
         rows.push(params![
             project,

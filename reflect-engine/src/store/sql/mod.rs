@@ -16,6 +16,7 @@ mod events;
 pub(in crate::store) mod fault;
 mod hiding;
 mod histories;
+mod ignored;
 mod index_feed;
 mod jobs;
 mod memories;

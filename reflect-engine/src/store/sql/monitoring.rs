@@ -4,7 +4,7 @@ use async_trait::async_trait;
 use reflect_types::ProjectId;
 
 use super::db::Db;
-use super::driver::Driver;
+use super::driver::{Driver, run};
 use super::fault::Fault;
 use super::jobs;
 use super::value::params;
@@ -14,11 +14,11 @@ use crate::store::{Connections, JobKind, Monitoring, Queue, Revision};
 #[async_trait]
 impl<D: Driver> Monitoring for D {
     async fn queue(&self, kind: JobKind) -> Result<Queue> {
-        self.read(kind, |db, kind| Box::pin(queue(db, *kind))).await
+        run!(self.read(; kind) => queue)
     }
 
     async fn revisions(&self) -> Result<Vec<(ProjectId, Revision)>> {
-        self.look((), |db, ()| Box::pin(revisions(db))).await
+        run!(self.look() => revisions)
     }
 
     fn connections(&self) -> Option<Connections> {

@@ -7,7 +7,7 @@ use reflect_types::{ArchivedReview, ReplacedReview, TraceId};
 use super::db::Db;
 use super::fault::Fault;
 use super::row::{Row, to_json};
-use super::value::{Rows, Type, params};
+use super::value::{Rows, params};
 use crate::review::{
     GivenReview, LearnedText, PastReview, PastState, ReviewHistory, Selection, Withdrawal,
 };
@@ -123,24 +123,12 @@ pub(super) async fn insert(
         ))
     });
     let json: Vec<(Option<String>, Option<String>)> = json.collect::<Result<_, Fault>>()?;
-    let mut rows = Rows::new(&[
-        ("project", Type::Int),
-        ("trace", Type::Int),
-        ("key_id", Type::Text),
-        ("reviewer_model", Type::Text),
-        ("created_at", Type::Text),
-        ("id", Type::Text),
-        ("verdict", Type::Text),
-        ("feedback", Type::Text),
-        ("alpha", Type::Real),
-        ("reflection", Type::Text),
-        ("mode", Type::Text),
-        ("overruled_model", Type::Text),
-        ("overruled_verdict", Type::Text),
-        ("memory_id", Type::Text),
-        ("learned", Type::Text),
-        ("generation", Type::Int),
-    ]);
+    let mut rows = Rows::new(
+        "project bigint, trace bigint, state text, key_id text, reviewer_model text, \
+             created_at text, id text, verdict text, feedback text, alpha float8, reflection text, \
+             mode text, overruled_model text, overruled_verdict text, memory_id text, learned text, \
+             generation bigint",
+    );
     for (past, (reflection, learned)) in reviews.iter().zip(&json) {
         let review = past.review.as_ref();
         let overruled = review.and_then(|review| review.overruled.as_ref());
@@ -148,6 +136,7 @@ pub(super) async fn insert(
         rows.push(params![
             project,
             trace,
+            "past",
             past.key_id,
             past.reviewer.model_name(),
             past.created_at,
@@ -164,16 +153,7 @@ pub(super) async fn insert(
             generation,
         ]);
     }
-    db.execute_rows(
-        "INSERT INTO review (project, trace, state, key_id, reviewer_model, created_at, id, verdict, \
-             feedback, alpha, reflection, mode, overruled_model, overruled_verdict, memory_id, learned, \
-             generation) \
-         SELECT r.project, r.trace, 'past', r.key_id, r.reviewer_model, r.created_at, r.id, r.verdict, \
-             r.feedback, r.alpha, r.reflection, r.mode, r.overruled_model, r.overruled_verdict, \
-             r.memory_id, r.learned, r.generation FROM {rows} ORDER BY r.place",
-        &rows,
-    )
-    .await
+    db.insert("review", &rows).await
 }
 
 /// The histories of traces that a selection may cover, also of deleted ones.

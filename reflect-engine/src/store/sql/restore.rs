@@ -8,7 +8,7 @@ use reflect_types::{
 use super::db::Db;
 use super::fault::Fault;
 use super::row::to_json;
-use super::value::{Rows, Type, params};
+use super::value::{Rows, params};
 use super::{
     events, hiding, jobs, memories, memory_changes, past_reviews, projects, reviews, skills,
     trace_labels, traces, undo_records, vectors,
@@ -91,7 +91,7 @@ async fn restore_trace(
     );
     let words = words::of(&trace.task);
     let is_reviewed = trace.review_status == ReviewStatus::Reviewed;
-    let mut rows = Rows::new(RESTORED);
+    let mut rows = Rows::new(traces::NEW);
     rows.push(params![
         project,
         trace.id,
@@ -117,20 +117,8 @@ async fn restore_trace(
         trace.arm,
         words,
     ]);
-    let inserted = db
-        .query_rows(
-            "INSERT INTO trace (project, id, idempotency_key, receipt, reviewed, ingest_status, \
-                 ingest_attempts, last_ingest_error, created_memory, model, metadata, retrieved, ignored, \
-                 created_at, task, final_response, reference_context, trajectory, withdrawn_model, \
-                 withdrawn_verdict, key_id, arm{WORDS_COLUMN}) \
-             SELECT r.project, r.id, r.idempotency_key, r.receipt, r.reviewed, r.status, r.attempts, \
-                 r.error, r.created_memory, r.model, r.metadata, r.retrieved, r.ignored, r.created_at, \
-                 r.task, r.final_response, r.reference_context, r.trajectory, r.withdrawn_model, \
-                 r.withdrawn_verdict, r.key_id, r.arm{WORDS_VALUE} FROM {rows} RETURNING key",
-            &rows,
-        )
-        .await?;
-    let Some(key) = inserted.first().map(|row| row.first()).transpose()? else {
+    let inserted = traces::insert_new(db, &rows).await?;
+    let Some(&key) = inserted.get(&trace.id) else {
         return Err(Fault::Data("a trace was not inserted".to_owned()));
     };
     let mut labels = Rows::new(trace_labels::LABELS);
@@ -146,33 +134,6 @@ async fn restore_trace(
     }
     Ok(true)
 }
-
-/// The columns of a restored trace.
-const RESTORED: &[(&str, Type)] = &[
-    ("project", Type::Int),
-    ("id", Type::Text),
-    ("idempotency_key", Type::Text),
-    ("receipt", Type::Text),
-    ("reviewed", Type::Bool),
-    ("status", Type::Text),
-    ("attempts", Type::Int),
-    ("error", Type::Text),
-    ("created_memory", Type::Text),
-    ("model", Type::Text),
-    ("metadata", Type::Text),
-    ("retrieved", Type::Text),
-    ("ignored", Type::Text),
-    ("created_at", Type::Text),
-    ("task", Type::Text),
-    ("final_response", Type::Text),
-    ("reference_context", Type::Text),
-    ("trajectory", Type::Text),
-    ("withdrawn_model", Type::Text),
-    ("withdrawn_verdict", Type::Text),
-    ("key_id", Type::Text),
-    ("arm", Type::Text),
-    ("words", Type::Text),
-];
 
 /// The review of an archived trace; what other programs leave out gets its default.
 fn review(archived: &ArchivedTrace, now: Timestamp) -> Option<NewReview> {

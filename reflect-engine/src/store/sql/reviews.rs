@@ -8,7 +8,7 @@ use super::db::Db;
 use super::fault::Fault;
 use super::row::to_json;
 use super::standings::{self, Found};
-use super::value::{Rows, Type, params};
+use super::value::{Rows, params};
 use super::{jobs, memories, past_reviews, utilities};
 use crate::review::{
     self, Action, AffectedMemories, Decision, JobWrite, MemoryWrite, NewReview, PastWrite,
@@ -178,18 +178,11 @@ async fn write_traces(
         .iter()
         .map(|(_, state)| to_json(&state.ignored))
         .collect::<Result<_, _>>()?;
-    let mut rows = Rows::new(&[
-        ("project", Type::Int),
-        ("trace", Type::Int),
-        ("reviewed", Type::Bool),
-        ("status", Type::Text),
-        ("attempts", Type::Int),
-        ("error", Type::Text),
-        ("memory", Type::Text),
-        ("ignored", Type::Text),
-        ("model", Type::Text),
-        ("verdict", Type::Text),
-    ]);
+    let mut rows = Rows::new(
+        "project bigint, key bigint, reviewed boolean, ingest_status text, ingest_attempts bigint, \
+             last_ingest_error text, created_memory text, ignored text, withdrawn_model text, \
+             withdrawn_verdict text",
+    );
     for ((trace, state), ignored) in states.iter().zip(&ignored) {
         let withdrawn = state.withdrawn_verdict.as_ref();
         let (model, verdict) = (
@@ -209,14 +202,7 @@ async fn write_traces(
             verdict,
         ]);
     }
-    db.execute_rows(
-        "UPDATE trace SET reviewed = r.reviewed, ingest_status = r.status, ingest_attempts = r.attempts, \
-             last_ingest_error = r.error, created_memory = r.memory, ignored = r.ignored, \
-             withdrawn_model = r.model, withdrawn_verdict = r.verdict \
-         FROM {rows} WHERE trace.project = r.project AND trace.key = r.trace",
-        &rows,
-    )
-    .await
+    db.update("trace", &rows).await
 }
 
 /// The columns of [`read`], from a review `r`.
@@ -248,21 +234,11 @@ pub(super) async fn put(
         .iter()
         .map(|(_, review)| review.reflection.as_ref().map(to_json).transpose())
         .collect::<Result<_, _>>()?;
-    let mut rows = Rows::new(&[
-        ("project", Type::Int),
-        ("trace", Type::Int),
-        ("id", Type::Text),
-        ("verdict", Type::Text),
-        ("feedback", Type::Text),
-        ("alpha", Type::Real),
-        ("reflection", Type::Text),
-        ("mode", Type::Text),
-        ("created_at", Type::Text),
-        ("reviewer_model", Type::Text),
-        ("key_id", Type::Text),
-        ("overruled_model", Type::Text),
-        ("overruled_verdict", Type::Text),
-    ]);
+    let mut rows = Rows::new(
+        "project bigint, trace bigint, state text, id text, verdict text, feedback text, \
+             alpha float8, reflection text, mode text, created_at text, reviewer_model text, \
+             key_id text, overruled_model text, overruled_verdict text",
+    );
     for ((trace, review), reflection) in reviews.iter().zip(&reflections) {
         let overruled = review.overruled.as_ref();
         let (model, verdict) = (
@@ -272,6 +248,7 @@ pub(super) async fn put(
         rows.push(params![
             project,
             trace,
+            "current",
             review.id,
             review.verdict,
             review.feedback,
@@ -285,20 +262,8 @@ pub(super) async fn put(
             verdict,
         ]);
     }
-    db.execute_rows(
-        "INSERT INTO review (project, trace, state, id, verdict, feedback, alpha, reflection, mode, \
-             created_at, reviewer_model, key_id, overruled_model, overruled_verdict) \
-         SELECT r.project, r.trace, 'current', r.id, r.verdict, r.feedback, r.alpha, r.reflection, \
-             r.mode, r.created_at, r.reviewer_model, r.key_id, r.overruled_model, r.overruled_verdict \
-         FROM {rows} WHERE true ORDER BY r.place \
-         ON CONFLICT (project, trace) WHERE state = 'current' DO UPDATE SET id = excluded.id, \
-             verdict = excluded.verdict, feedback = excluded.feedback, alpha = excluded.alpha, \
-             reflection = excluded.reflection, mode = excluded.mode, created_at = excluded.created_at, \
-             reviewer_model = excluded.reviewer_model, key_id = excluded.key_id, \
-             overruled_model = excluded.overruled_model, overruled_verdict = excluded.overruled_verdict",
-        &rows,
-    )
-    .await
+    let current = "(project, trace) WHERE state = 'current'";
+    db.insert_or_replace("review", &rows, current).await
 }
 
 /// Deletes the reviews of traces.

@@ -7,11 +7,11 @@ use jiff::Timestamp;
 use reflect_types::{KeyId, ProjectId};
 
 use super::db::Db;
-use super::driver::Driver;
+use super::driver::{Driver, run};
 use super::fault::Fault;
 use super::projects;
 use super::row::{Row, time_of};
-use super::value::{Rows, Type, params};
+use super::value::{Rows, params};
 use crate::error::Result;
 use crate::store::spans::SpanRoom;
 use crate::store::{
@@ -60,10 +60,7 @@ impl<D: Driver> Spans for D {
     }
 
     async fn close_span_trace(&self, key: ProjectRow, forget: Option<Timestamp>) -> Result<()> {
-        self.write((key, forget), |db, (key, forget)| {
-            Box::pin(close(db, *key, *forget))
-        })
-        .await
+        run!(self.write(; key, forget) => close)
     }
 }
 
@@ -116,21 +113,11 @@ async fn insert_batch(
         new.into_iter().partition(|part| room.take(part));
     counts.over_limit += over.len() as u64;
     counts.added += fitting.len() as u64;
-    let mut rows = Rows::new(&[
-        ("project", Type::Int),
-        ("span_trace", Type::Int),
-        ("id", Type::Text),
-        ("body", Type::Text),
-    ]);
+    let mut rows = Rows::new("project bigint, span_trace bigint, id text, body text");
     for part in &fitting {
         rows.push(params![project, key, part.id, part.body]);
     }
-    db.execute_rows(
-        "INSERT INTO span_part (project, span_trace, id, body) \
-         SELECT r.project, r.span_trace, r.id, r.body FROM {rows} ORDER BY r.place",
-        &rows,
-    )
-    .await?;
+    db.insert("span_part", &rows).await?;
     let bytes: usize = fitting.iter().map(|part| part.body.len()).sum();
     let with_root = batch.due_with_root.as_millisecond();
     db.execute(

@@ -10,7 +10,7 @@ use reflect_types::{
 };
 
 use super::batches::{ReviewWrite, TraceWrite};
-use super::driver::Driver;
+use super::driver::{Driver, run};
 use super::index_feed::{self, Follow};
 use super::{
     claims, hiding, jobs, memories, memory_changes, memory_edits, projects, skills, trace_labels,
@@ -28,7 +28,7 @@ use crate::store::{
 #[async_trait]
 impl<D: Driver> Store for D {
     async fn projects(&self) -> Result<Vec<ProjectId>> {
-        self.look((), |db, ()| Box::pin(projects::list(db))).await
+        run!(self.look() => projects::list)
     }
 
     async fn project_summaries(&self, only: Option<&ProjectId>) -> Result<Vec<ProjectSummary>> {
@@ -39,10 +39,7 @@ impl<D: Driver> Store for D {
     }
 
     async fn settings(&self, project: &ProjectId) -> Result<ProjectSettings> {
-        self.look(project.clone(), |db, project| {
-            Box::pin(projects::settings(db, project))
-        })
-        .await
+        run!(self.look(project) => projects::settings)
     }
 
     async fn update_project(
@@ -51,11 +48,7 @@ impl<D: Driver> Store for D {
         update: &UpdateProject,
         creates: bool,
     ) -> Result<()> {
-        let arguments = (project.clone(), update.clone(), creates);
-        self.write(arguments, |db, (project, update, creates)| {
-            Box::pin(projects::update(db, project, update, *creates))
-        })
-        .await
+        run!(self.write(project, update; creates) => projects::update)
     }
 
     async fn create_project(&self, project: &ProjectId) -> Result<()> {
@@ -66,17 +59,11 @@ impl<D: Driver> Store for D {
     }
 
     async fn delete_project(&self, project: &ProjectId) -> Result<bool> {
-        self.write(project.clone(), |db, project| {
-            Box::pin(projects::delete(db, project))
-        })
-        .await
+        run!(self.write(project) => projects::delete)
     }
 
     async fn stats(&self, project: &ProjectId) -> Result<Stats> {
-        self.read(project.clone(), |db, project| {
-            Box::pin(projects::stats(db, project))
-        })
-        .await
+        run!(self.read(project) => projects::stats)
     }
 
     async fn insert_trace(
@@ -99,10 +86,7 @@ impl<D: Driver> Store for D {
         project: &ProjectId,
         id: &TraceId,
     ) -> Result<Option<Undecoded<Trace>>> {
-        self.look((project.clone(), id.clone()), |db, (project, id)| {
-            Box::pin(traces::get(db, project, id))
-        })
-        .await
+        run!(self.look(project, id) => traces::get)
     }
 
     async fn find_traces(
@@ -111,11 +95,7 @@ impl<D: Driver> Store for D {
         key: &TraceKey,
         limit: usize,
     ) -> Result<Vec<FoundTrace>> {
-        let arguments = (project.clone(), key.clone(), limit);
-        self.read(arguments, |db, (project, key, limit)| {
-            Box::pin(trace_labels::find(db, project, key, *limit))
-        })
-        .await
+        run!(self.read(project, key; limit) => trace_labels::find)
     }
 
     async fn list_traces_json(
@@ -130,11 +110,7 @@ impl<D: Driver> Store for D {
             });
             end = settled.await?;
         }
-        let arguments = (project.clone(), list.clone(), end);
-        self.read(arguments, |db, (project, list, end)| {
-            Box::pin(traces::list(db, project, list, *end))
-        })
-        .await
+        run!(self.read(project, list; end) => traces::list)
     }
 
     async fn delete_traces(
@@ -171,10 +147,7 @@ impl<D: Driver> Store for D {
     }
 
     async fn list_undos(&self, project: &ProjectId, list: &ListUndos) -> Result<Page<UndoRecord>> {
-        self.read((project.clone(), list.clone()), |db, (project, list)| {
-            Box::pin(undo_records::list(db, project, list))
-        })
-        .await
+        run!(self.read(project, list) => undo_records::list)
     }
 
     async fn review(&self, project: &ProjectId, id: &TraceId, action: Action) -> Result<Decision> {
@@ -241,10 +214,7 @@ impl<D: Driver> Store for D {
     }
 
     async fn finish_job(&self, owner: &str, key: JobKey) -> Result<()> {
-        self.write((owner.to_owned(), key), |db, (owner, key)| {
-            Box::pin(jobs::finish(db, owner, *key))
-        })
-        .await
+        run!(self.write(owner; key) => jobs::finish)
     }
 
     async fn queue_judgements(&self, now: Timestamp, restart: bool) -> Result<()> {
@@ -254,17 +224,11 @@ impl<D: Driver> Store for D {
         if !lacking.await? {
             return Ok(());
         }
-        self.write((now, restart), |db, (now, restart)| {
-            Box::pin(jobs::queue_judgements(db, *now, *restart))
-        })
-        .await
+        run!(self.write(; now, restart) => jobs::queue_judgements)
     }
 
     async fn release_jobs(&self, owner: &str) -> Result<()> {
-        self.write(owner.to_owned(), |db, owner| {
-            Box::pin(jobs::release(db, owner))
-        })
-        .await
+        run!(self.write(owner) => jobs::release)
     }
 
     async fn retry_trace(
@@ -273,11 +237,7 @@ impl<D: Driver> Store for D {
         id: &TraceId,
         now: Timestamp,
     ) -> Result<Decision> {
-        let arguments = (project.clone(), id.clone(), now);
-        self.write(arguments, |db, (project, id, now)| {
-            Box::pin(jobs::retry(db, project, id, *now))
-        })
-        .await
+        run!(self.write(project, id; now) => jobs::retry)
     }
 
     async fn memory_changes(
@@ -294,11 +254,7 @@ impl<D: Driver> Store for D {
         if let Follow::Nothing(answer) = look.await? {
             return Ok(answer);
         }
-        let arguments = (project.clone(), space.clone(), since, limit);
-        self.read(arguments, |db, (project, space, since, limit)| {
-            Box::pin(index_feed::since(db, project, space, *since, *limit))
-        })
-        .await
+        run!(self.read(project, space; since, limit) => index_feed::since)
     }
 
     async fn memories(
@@ -306,10 +262,7 @@ impl<D: Driver> Store for D {
         project: &ProjectId,
         keys: &[MemoryKey],
     ) -> Result<Vec<(MemoryKey, MemoryRecord)>> {
-        self.look((project.clone(), keys.to_vec()), |db, (project, keys)| {
-            Box::pin(memories::by_key(db, project, keys))
-        })
-        .await
+        run!(self.look(project, keys) => memories::by_key)
     }
 
     async fn list_memories(
@@ -317,17 +270,11 @@ impl<D: Driver> Store for D {
         project: &ProjectId,
         list: &ListMemories,
     ) -> Result<Page<MemoryHistory>> {
-        self.read((project.clone(), list.clone()), |db, (project, list)| {
-            Box::pin(memories::list(db, project, list))
-        })
-        .await
+        run!(self.read(project, list) => memories::list)
     }
 
     async fn memory(&self, project: &ProjectId, id: &MemoryId) -> Result<Option<MemoryHistory>> {
-        self.read((project.clone(), id.clone()), |db, (project, id)| {
-            Box::pin(memories::get(db, project, id))
-        })
-        .await
+        run!(self.read(project, id) => memories::get)
     }
 
     async fn update_memory(
@@ -390,10 +337,7 @@ impl<D: Driver> Store for D {
         project: &ProjectId,
         list: &ListMemoryChanges,
     ) -> Result<Page<ChangeRecord>> {
-        self.read((project.clone(), list.clone()), |db, (project, list)| {
-            Box::pin(memory_changes::list(db, project, list))
-        })
-        .await
+        run!(self.read(project, list) => memory_changes::list)
     }
 
     async fn best_memories(
@@ -402,18 +346,11 @@ impl<D: Driver> Store for D {
         success: bool,
         limit: usize,
     ) -> Result<Vec<MemoryRecord>> {
-        let arguments = (project.clone(), success, limit);
-        self.look(arguments, |db, (project, success, limit)| {
-            Box::pin(memories::best(db, project, *success, *limit))
-        })
-        .await
+        run!(self.look(project; success, limit) => memories::best)
     }
 
     async fn skill(&self, project: &ProjectId) -> Result<Option<Skill>> {
-        self.look(project.clone(), |db, project| {
-            Box::pin(skills::get(db, project))
-        })
-        .await
+        run!(self.look(project) => skills::get)
     }
 
     async fn put_skill(
@@ -422,11 +359,7 @@ impl<D: Driver> Store for D {
         skill: &Skill,
         sources: &[MemoryRecord],
     ) -> Result<SkillWrite> {
-        let arguments = (project.clone(), skill.clone(), sources.to_vec());
-        self.write(arguments, |db, (project, skill, sources)| {
-            Box::pin(skills::put(db, project, skill, sources))
-        })
-        .await
+        run!(self.write(project, skill, sources) => skills::put)
     }
 
     async fn check_writable(&self) -> Result<()> {

@@ -4,7 +4,7 @@ use async_trait::async_trait;
 use reflect_types::{Grouping, ModelVerdict, ProjectId};
 
 use super::db::Db;
-use super::driver::Driver;
+use super::driver::{Driver, run};
 use super::fault::Fault;
 use super::projects;
 use super::traces::CURRENT;
@@ -17,25 +17,15 @@ use crate::store::{MemoryTally, Tallies, Tally, TallyQuery, shown_metadata};
 #[async_trait]
 impl<D: Driver> Tallies for D {
     async fn tally_runs(&self, project: &ProjectId, query: &TallyQuery) -> Result<Vec<Tally>> {
-        self.read((project.clone(), query.clone()), |db, (project, query)| {
-            Box::pin(of_runs(db, project, query))
-        })
-        .await
+        run!(self.read(project, query) => of_runs)
     }
 
     async fn given_memories(&self, project: &ProjectId, limit: usize) -> Result<Vec<MemoryTally>> {
-        self.read((project.clone(), limit), |db, (project, limit)| {
-            Box::pin(of_memories(db, project, *limit))
-        })
-        .await
+        run!(self.read(project; limit) => of_memories)
     }
 
     async fn agreement(&self, project: &ProjectId, model: &str) -> Result<Agreement> {
-        let arguments = (project.clone(), model.to_owned());
-        self.read(arguments, |db, (project, model)| {
-            Box::pin(agreement(db, project, model))
-        })
-        .await
+        run!(self.read(project, model) => agreement)
     }
 }
 

@@ -7,15 +7,11 @@ use super::fault::Fault;
 use super::projects;
 use super::row::Row;
 use super::traces::CURRENT;
-use super::value::{Rows, ToValue as _, Type, params};
+use super::value::{Rows, ToValue as _, params};
 use crate::store::{FoundTrace, TraceKey, labels};
 
 /// The labels of traces to insert.
-pub(super) const LABELS: &[(&str, Type)] = &[
-    ("project", Type::Int),
-    ("label", Type::Int),
-    ("trace", Type::Int),
-];
+pub(super) const LABELS: &str = "project bigint, label bigint, trace bigint";
 
 /// Adds the labels of a trace to the rows of [`insert`].
 pub(super) fn add(rows: &mut Rows<'_>, project: i64, trace: i64, metadata: &Metadata) {
@@ -26,11 +22,7 @@ pub(super) fn add(rows: &mut Rows<'_>, project: i64, trace: i64, metadata: &Meta
 
 /// Inserts [`LABELS`].
 pub(super) async fn insert(db: &Db<'_>, rows: &Rows<'_>) -> Result<(), Fault> {
-    db.execute_rows(
-        "INSERT INTO trace_label (project, label, trace) SELECT r.project, r.label, r.trace FROM {rows}",
-        rows,
-    )
-    .await
+    db.insert("trace_label", rows).await
 }
 
 pub(super) async fn delete(

@@ -12,7 +12,7 @@ use super::db::Db;
 use super::fault::Fault;
 use super::reviews::{self, Decided};
 use super::row::Row;
-use super::value::{Rows, Type, params};
+use super::value::{Rows, params};
 use super::{
     jobs, memories, memory_edits, past_reviews, projects, standings, trace_labels, undone,
 };
@@ -122,24 +122,32 @@ pub(super) fn read(row: &Row) -> Result<Undecoded<Trace>, Fault> {
     Ok(Undecoded::new(trace, long))
 }
 
-/// The columns of new traces.
-const NEW: &[(&str, Type)] = &[
-    ("project", Type::Int),
-    ("id", Type::Text),
-    ("idempotency_key", Type::Text),
-    ("status", Type::Text),
-    ("model", Type::Text),
-    ("metadata", Type::Text),
-    ("retrieved", Type::Text),
-    ("created_at", Type::Text),
-    ("task", Type::Text),
-    ("final_response", Type::Text),
-    ("reference_context", Type::Text),
-    ("trajectory", Type::Text),
-    ("key_id", Type::Text),
-    ("arm", Type::Text),
-    ("words", Type::Text),
-];
+/// The columns of traces to insert. Their words are stored in another form.
+pub(super) const NEW: &str = "project bigint, id text, idempotency_key text, receipt text, reviewed boolean, \
+     ingest_status text, ingest_attempts bigint, last_ingest_error text, created_memory text, model text, \
+     metadata text, retrieved text, ignored text, created_at text, task text, final_response text, \
+     reference_context text, trajectory text, withdrawn_model text, withdrawn_verdict text, key_id text, \
+     arm text, words text";
+
+/// Inserts traces, without those whose idempotency key the project has; returns the keys of the others.
+pub(super) async fn insert_new(
+    db: &Db<'_>,
+    rows: &Rows<'_>,
+) -> Result<HashMap<TraceId, i64>, Fault> {
+    let columns = rows.names(|name| name.to_owned());
+    let values = rows.names(|name| format!("r.{name}"));
+    let insert = format!(
+        "INSERT INTO trace ({}) SELECT {} FROM {{rows}} WHERE true ORDER BY r.place \
+         ON CONFLICT (project, idempotency_key) WHERE idempotency_key IS NOT NULL DO NOTHING RETURNING key, id",
+        columns.replace(", words", "{WORDS_COLUMN}"),
+        values.replace(", r.words", "{WORDS_VALUE}"),
+    );
+    let inserted = db.query_rows(&insert, rows).await?;
+    inserted
+        .iter()
+        .map(|row| Ok((row.get("id")?, row.get("key")?)))
+        .collect()
+}
 
 /// Inserts traces into the project of this [key](projects::key_to_fill), or finds those with their idempotency keys.
 pub(super) async fn insert(
@@ -220,6 +228,7 @@ async fn insert_rows(
         .collect();
     let statuses: Vec<IngestStatus> = traces.iter().map(Insertion::status).collect();
     let mut rows = Rows::new(NEW);
+    let none = None::<&str>;
     for ((inserted, words), status) in traces.iter().zip(&searched).zip(&statuses) {
         let encoded = inserted.encoded;
         let trace = &encoded.trace;
@@ -228,36 +237,28 @@ async fn insert_rows(
             trace.id,
             trace.idempotency_key,
             status,
+            false,
+            status,
+            0_i64,
+            none,
+            none,
             trace.model,
             encoded.metadata,
             encoded.retrieved,
+            "[]",
             trace.created_at,
             trace.task,
             trace.final_response,
             trace.reference_context,
             encoded.trajectory,
+            none,
+            none,
             trace.key_id,
             trace.arm,
             words,
         ]);
     }
-    let inserted = db
-        .query_rows(
-            "INSERT INTO trace (project, id, idempotency_key, receipt, ingest_status, model, metadata, \
-                 retrieved, created_at, task, final_response, reference_context, trajectory, key_id, \
-                 arm{WORDS_COLUMN}) \
-             SELECT r.project, r.id, r.idempotency_key, r.status, r.status, r.model, r.metadata, \
-                 r.retrieved, r.created_at, r.task, r.final_response, r.reference_context, r.trajectory, \
-                 r.key_id, r.arm{WORDS_VALUE} FROM {rows} WHERE true ORDER BY r.place \
-             ON CONFLICT (project, idempotency_key) WHERE idempotency_key IS NOT NULL DO NOTHING \
-             RETURNING key, id",
-            &rows,
-        )
-        .await?;
-    inserted
-        .iter()
-        .map(|row| Ok((row.get("id")?, row.get("key")?)))
-        .collect()
+    insert_new(db, &rows).await
 }
 
 /// Writes what new traces bring along: labels, reviews and jobs.

@@ -8,7 +8,7 @@ use reflect_types::{IngestStatus, MemoryId, ProjectId, UndoReport};
 use super::db::Db;
 use super::fault::Fault;
 use super::jobs::NewJob;
-use super::value::{Rows, Type, params};
+use super::value::{Rows, params};
 use super::{
     events, jobs, memories, memory_changes, memory_edits, past_reviews, projects, reviews, skills,
     undo_records, undone, utilities,
@@ -198,23 +198,13 @@ async fn write_traces(
     let changes: Vec<&TraceChange> = changes.iter().filter(|change| !change.deleted).collect();
     let mut ended = Vec::new();
     let mut jobs = Vec::<NewJob>::new();
-    let mut statuses = Rows::new(&[
-        ("project", Type::Int),
-        ("trace", Type::Int),
-        ("status", Type::Text),
-    ]);
-    let mut links = Rows::new(&[
-        ("project", Type::Int),
-        ("trace", Type::Int),
-        ("reviewed", Type::Bool),
-        ("memory", Type::Text),
-    ]);
-    let mut verdicts = Rows::new(&[
-        ("project", Type::Int),
-        ("trace", Type::Int),
-        ("model", Type::Text),
-        ("verdict", Type::Text),
-    ]);
+    let mut statuses = Rows::new(
+        "project bigint, key bigint, ingest_status text, ingest_attempts bigint, \
+             last_ingest_error text",
+    );
+    let mut links = Rows::new("project bigint, trace bigint, reviewed boolean, memory text");
+    let mut verdicts =
+        Rows::new("project bigint, key bigint, withdrawn_model text, withdrawn_verdict text");
     for change in changes {
         let trace = change.trace;
         let status = match change.outcome {
@@ -232,7 +222,7 @@ async fn write_traces(
         if let Some(status) = status {
             // The work on its review starts over.
             ended.push(trace);
-            statuses.push(params![project, trace, status]);
+            statuses.push(params![project, trace, status, 0_i64, None::<&str>]);
         }
         match &change.memory {
             MemoryLink::Keep => {}
@@ -248,12 +238,7 @@ async fn write_traces(
     jobs::remove(db, project, JobKind::Reflection, &ended).await?;
     jobs::remove(db, project, JobKind::Judgement, &ended).await?;
     jobs::put(db, project, &jobs).await?;
-    db.execute_rows(
-        "UPDATE trace SET ingest_status = r.status, ingest_attempts = 0, last_ingest_error = NULL \
-         FROM {rows} WHERE trace.project = r.project AND trace.key = r.trace",
-        &statuses,
-    )
-    .await?;
+    db.update("trace", &statuses).await?;
     db.execute_rows(
         "UPDATE trace SET reviewed = r.reviewed, created_memory = r.memory, \
              ignored = CASE WHEN r.memory IS NULL THEN '[]' ELSE trace.ignored END \
@@ -261,12 +246,7 @@ async fn write_traces(
         &links,
     )
     .await?;
-    db.execute_rows(
-        "UPDATE trace SET withdrawn_model = r.model, withdrawn_verdict = r.verdict \
-         FROM {rows} WHERE trace.project = r.project AND trace.key = r.trace",
-        &verdicts,
-    )
-    .await
+    db.update("trace", &verdicts).await
 }
 
 /// Deletes the reviews that no longer stand, puts past ones in their place, and deletes past ones.

@@ -7,7 +7,7 @@ use reflect_types::TraceId;
 use super::db::Db;
 use super::fault::Fault;
 use super::projects;
-use super::value::{Rows, Type, params};
+use super::value::{Rows, params};
 use crate::review::{EventWrite, UtilityWrite};
 use crate::store::MemoryKey;
 
@@ -27,13 +27,7 @@ pub(super) async fn write(
         return Ok(());
     }
     let revisions = projects::next_revisions(db, project, last.len()).await?;
-    let mut rows = Rows::new(&[
-        ("project", Type::Int),
-        ("memory", Type::Int),
-        ("q", Type::Real),
-        ("uses", Type::Int),
-        ("revision", Type::Int),
-    ]);
+    let mut rows = Rows::new("project bigint, key bigint, q float8, uses bigint, revision bigint");
     for (write, revision) in last.values().zip(revisions) {
         rows.push(params![
             project,
@@ -43,12 +37,7 @@ pub(super) async fn write(
             revision
         ]);
     }
-    db.execute_rows(
-        "UPDATE memory SET q = r.q, uses = r.uses, revision = r.revision \
-         FROM {rows} WHERE memory.project = r.project AND memory.key = r.memory",
-        &rows,
-    )
-    .await
+    db.update("memory", &rows).await
 }
 
 async fn write_events(
@@ -56,33 +45,15 @@ async fn write_events(
     project: i64,
     moved: &[(&TraceId, &UtilityWrite)],
 ) -> Result<(), Fault> {
-    let mut new = Rows::new(&[
-        ("project", Type::Int),
-        ("memory", Type::Int),
-        ("trace_id", Type::Text),
-        ("review_id", Type::Text),
-        ("alpha", Type::Real),
-        ("reward", Type::Real),
-        ("before", Type::Real),
-        ("after", Type::Real),
-        ("created_at", Type::Text),
-        ("key_id", Type::Text),
-        ("reviewer_model", Type::Text),
-    ]);
-    let mut moves = Rows::new(&[
-        ("project", Type::Int),
-        ("event", Type::Int),
-        ("alpha", Type::Real),
-        ("reward", Type::Real),
-        ("before", Type::Real),
-        ("after", Type::Real),
-    ]);
-    let mut teachers = Rows::new(&[
-        ("project", Type::Int),
-        ("event", Type::Int),
-        ("key_id", Type::Text),
-        ("reviewer_model", Type::Text),
-    ]);
+    let mut new = Rows::new(
+        "project bigint, memory bigint, trace_id text, review_id text, alpha float8, reward float8, \
+             before float8, after float8, created_at text, key_id text, reviewer_model text",
+    );
+    let mut moves = Rows::new(
+        "project bigint, key bigint, alpha float8, reward float8, before float8, after float8, \
+             void boolean",
+    );
+    let mut teachers = Rows::new("project bigint, key bigint, key_id text, reviewer_model text");
     let (mut void, mut removed) = (Vec::new(), Vec::new());
     let events = moved.iter().flat_map(|(trace, write)| {
         write
@@ -118,6 +89,7 @@ async fn write_events(
                     change.reward,
                     step.before,
                     step.after,
+                    false
                 ]);
                 if let Some(by) = teacher {
                     teachers.push(params![project, key, by.key_id, by.reviewer.model_name()]);
@@ -127,26 +99,9 @@ async fn write_events(
             EventWrite::Remove(key) => removed.push(*key),
         }
     }
-    db.execute_rows(
-        "INSERT INTO utility_event (project, memory, trace_id, review_id, alpha, reward, before, after, \
-             created_at, key_id, reviewer_model) \
-         SELECT r.project, r.memory, r.trace_id, r.review_id, r.alpha, r.reward, r.before, r.after, \
-             r.created_at, r.key_id, r.reviewer_model FROM {rows} ORDER BY r.place",
-        &new,
-    )
-    .await?;
-    db.execute_rows(
-        "UPDATE utility_event SET alpha = r.alpha, reward = r.reward, before = r.before, after = r.after, \
-             void = false FROM {rows} WHERE utility_event.project = r.project AND utility_event.key = r.event",
-        &moves,
-    )
-    .await?;
-    db.execute_rows(
-        "UPDATE utility_event SET key_id = r.key_id, reviewer_model = r.reviewer_model \
-         FROM {rows} WHERE utility_event.project = r.project AND utility_event.key = r.event",
-        &teachers,
-    )
-    .await?;
+    db.insert("utility_event", &new).await?;
+    db.update("utility_event", &moves).await?;
+    db.update("utility_event", &teachers).await?;
     for (statement, keys) in [
         (
             "UPDATE utility_event SET void = true WHERE project = $1 AND key = ANY($2)",

@@ -119,24 +119,21 @@ where
 /// Rows that one statement reads as the table `{rows}`: many writes in one round trip.
 #[derive(Debug)]
 pub(in crate::store) struct Rows<'a> {
-    columns: &'static [(&'static str, Type)],
+    /// The names and types of columns.
+    columns: Vec<(&'static str, &'static str)>,
     rows: Vec<Vec<Value<'a>>>,
 }
 
-/// The type of a column of [`Rows`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::store) enum Type {
-    Text,
-    Int,
-    Real,
-    Bool,
-    Vector,
-}
-
 impl<'a> Rows<'a> {
-    pub(in crate::store) fn new(columns: &'static [(&'static str, Type)]) -> Self {
-        let rows = Vec::new();
-        Self { columns, rows }
+    /// No rows yet, with these columns: a name and a type for each, as in `key bigint, q float8`.
+    pub(in crate::store) fn new(columns: &'static str) -> Self {
+        let columns = columns.split(", ");
+        Self {
+            columns: columns
+                .filter_map(|column| column.split_once(' '))
+                .collect(),
+            rows: Vec::new(),
+        }
     }
 
     pub(in crate::store) fn push<const N: usize>(&mut self, row: [Value<'a>; N]) {
@@ -144,8 +141,14 @@ impl<'a> Rows<'a> {
         self.rows.push(row.into());
     }
 
-    pub(in crate::store) fn columns(&self) -> &'static [(&'static str, Type)] {
-        self.columns
+    pub(in crate::store) fn columns(&self) -> &[(&'static str, &'static str)] {
+        &self.columns
+    }
+
+    /// The columns, each written in some way, separated by commas.
+    pub(in crate::store) fn names(&self, write: impl Fn(&str) -> String) -> String {
+        let names = self.columns.iter().map(|(name, _)| write(name));
+        names.collect::<Vec<_>>().join(", ")
     }
 
     pub(in crate::store) fn rows(&self) -> &[Vec<Value<'a>>] {

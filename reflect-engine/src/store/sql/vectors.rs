@@ -7,9 +7,9 @@ use jiff::Timestamp;
 use reflect_types::ProjectId;
 
 use super::db::Db;
-use super::driver::Driver;
+use super::driver::{Driver, run};
 use super::fault::Fault;
-use super::value::{Rows, Type, params};
+use super::value::{Rows, params};
 use super::{claims, embedders, projects};
 use crate::error::Result;
 use crate::review::NewMemory;
@@ -26,15 +26,11 @@ impl<D: Driver> Vectors for D {
         space: &VectorSpace,
         keys: &[MemoryKey],
     ) -> Result<Vec<(MemoryKey, Vec<f32>)>> {
-        let arguments = (project.clone(), space.clone(), keys.to_vec());
-        self.look(arguments, |db, (project, space, keys)| {
-            Box::pin(get(db, project, space, keys))
-        })
-        .await
+        run!(self.look(project, space, keys) => get)
     }
 
     async fn embedders(&self) -> Result<Vec<KnownEmbedder>> {
-        self.look((), |db, ()| Box::pin(embedders::list(db))).await
+        run!(self.look() => embedders::list)
     }
 
     async fn announce_embedder(
@@ -43,11 +39,7 @@ impl<D: Driver> Vectors for D {
         complete: bool,
         now: Timestamp,
     ) -> Result<()> {
-        let arguments = (space.clone(), complete, now);
-        self.write(arguments, |db, (space, complete, now)| {
-            Box::pin(embedders::announce(db, space, *complete, *now))
-        })
-        .await
+        run!(self.write(space; complete, now) => embedders::announce)
     }
 
     async fn unembedded(
@@ -56,11 +48,7 @@ impl<D: Driver> Vectors for D {
         after: ProjectRow,
         limit: usize,
     ) -> Result<Vec<UnembeddedMemory>> {
-        let arguments = (space.clone(), after, limit);
-        self.read(arguments, |db, (space, after, limit)| {
-            Box::pin(unembedded(db, space, *after, *limit))
-        })
-        .await
+        run!(self.read(space; after, limit) => unembedded)
     }
 
     async fn count_unembedded(
@@ -94,11 +82,7 @@ impl<D: Driver> Vectors for D {
         after: ProjectRow,
         limit: usize,
     ) -> Result<Option<ProjectRow>> {
-        let arguments = (unused.clone(), after, limit);
-        self.write(arguments, |db, (unused, after, limit)| {
-            Box::pin(delete_unused(db, unused, *after, *limit))
-        })
-        .await
+        run!(self.write(unused; after, limit) => delete_unused)
     }
 
     async fn queue_reembedding(&self, embedder: &str, now: Timestamp, restart: bool) -> Result<()> {
@@ -111,11 +95,7 @@ impl<D: Driver> Vectors for D {
                 return Ok(());
             }
         }
-        let arguments = (embedder.to_owned(), now, restart);
-        self.write(arguments, |db, (embedder, now, restart)| {
-            Box::pin(embedders::queue(db, embedder, *now, *restart))
-        })
-        .await
+        run!(self.write(embedder; now, restart) => embedders::queue)
     }
 
     async fn claim_reembedding(
@@ -192,12 +172,7 @@ pub(super) async fn put(
     now: Timestamp,
 ) -> Result<(), Fault> {
     let mut known = std::collections::HashMap::<&VectorSpace, i64>::new();
-    let mut rows = Rows::new(&[
-        ("project", Type::Int),
-        ("memory", Type::Int),
-        ("embedder", Type::Int),
-        ("vector", Type::Vector),
-    ]);
+    let mut rows = Rows::new("project bigint, memory bigint, embedder bigint, vector vector");
     for (project, memory, space, vector) in vectors {
         let embedder = match known.get(space) {
             Some(embedder) => *embedder,
@@ -206,13 +181,8 @@ pub(super) async fn put(
         known.insert(space, embedder);
         rows.push(params![project, memory, embedder, *vector]);
     }
-    db.execute_rows(
-        "INSERT INTO embedding (project, memory, embedder, vector) \
-         SELECT r.project, r.memory, r.embedder, r.vector FROM {rows} WHERE true \
-         ON CONFLICT (project, memory, embedder) DO UPDATE SET vector = excluded.vector",
-        &rows,
-    )
-    .await
+    let same = "(project, memory, embedder)";
+    db.insert_or_replace("embedding", &rows, same).await
 }
 
 /// Deletes all vectors of a memory, if this is not its task.
@@ -259,20 +229,11 @@ async fn set(
         }
         put(db, &new, now).await?;
         let revisions = projects::next_revisions(db, project, new.len()).await?;
-        let mut rows = Rows::new(&[
-            ("project", Type::Int),
-            ("memory", Type::Int),
-            ("revision", Type::Int),
-        ]);
+        let mut rows = Rows::new("project bigint, key bigint, revision bigint");
         for ((_, memory, ..), revision) in new.iter().zip(revisions) {
             rows.push(params![project, memory, revision]);
         }
-        db.execute_rows(
-            "UPDATE memory SET revision = r.revision \
-             FROM {rows} WHERE memory.project = r.project AND memory.key = r.memory",
-            &rows,
-        )
-        .await?;
+        db.update("memory", &rows).await?;
     }
     Ok(())
 }
@@ -354,11 +315,7 @@ async fn delete_unused(
          ORDER BY e.project, e.memory LIMIT $5";
     let values = params![embedder, kept, after.project, after.key, limit];
     let found = db.query(select, &values).await?;
-    let mut rows = Rows::new(&[
-        ("project", Type::Int),
-        ("memory", Type::Int),
-        ("embedder", Type::Int),
-    ]);
+    let mut rows = Rows::new("project bigint, memory bigint, embedder bigint");
     let mut last = None;
     for row in &found {
         let (project, key): (i64, i64) = (row.get("project")?, row.get("memory")?);
