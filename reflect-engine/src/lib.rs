@@ -17,6 +17,7 @@ pub mod report;
 pub mod review;
 pub mod statistics;
 pub mod store;
+mod task;
 
 pub use core::SpanTotals;
 pub use engine::{Builder, EmbeddingGauge, Engine, Export, Gauges, QueueGauge, QueuedReview};

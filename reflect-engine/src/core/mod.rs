@@ -3,7 +3,6 @@
 mod embedders;
 mod settings;
 mod span_work;
-pub(crate) mod task;
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;

@@ -11,7 +11,6 @@ use tokio::sync::{Notify, watch};
 
 use super::handle::Engine;
 use crate::clock::{self, Clock};
-use crate::core::task::compute;
 use crate::core::{Core, Embedders, SettingsReads, SpanWork};
 use crate::error::{Error, Result};
 use crate::index::Indexes;
@@ -20,6 +19,7 @@ use crate::key_limits::KeyLimits;
 use crate::model::{Embedder, Judge, ReflectionWriter, SkillWriter, StaticEmbedder};
 use crate::rank::Floor;
 use crate::store::{Sqlite, Store};
+use crate::task::compute;
 
 impl Engine {
     /// A builder with defaults that need no key, server or download.

@@ -8,10 +8,10 @@ use reflect_types::{CreateSkill, MemoryRecord, ProjectId, Skill, neutral};
 use super::handle::Engine;
 use crate::clock;
 use crate::core::Core;
-use crate::core::task::{compute, isolate, run_to_end};
 use crate::error::{Error, Result};
 use crate::model::{self, Guide, SkillWriter, SourceMemory};
 use crate::store::SkillWrite;
+use crate::task::{compute, isolate, run_to_end};
 
 /// The model that a panic is blamed on.
 const WRITER: &str = "the skill writer";
@@ -38,7 +38,7 @@ impl Engine {
             async move { write(&core, &project, &request).await.map(WrittenSkill) }
         };
         // Runs to its end even if the caller is dropped: a model call may already be paid for.
-        let WrittenSkill(skill) = run_to_end(&core, WRITER, what, work).await?;
+        let WrittenSkill(skill) = run_to_end(&core.calls, WRITER, what, work).await?;
         Ok(skill)
     }
 }

@@ -7,11 +7,11 @@ use reflect_types::{ListUndos, Page, ProjectId, Undo, UndoRecord, UndoReport};
 
 use super::handle::Engine;
 use super::time;
-use crate::core::task::finish;
 use crate::error::Result;
 use crate::id::new_id;
 use crate::review::Selection;
 use crate::store::{NewUndoRecord, UndoRun};
+use crate::task::finish;
 
 impl Engine {
     /// Undoes the reviews of a key, a reviewer, a trace or a period, with their memories and moves. An

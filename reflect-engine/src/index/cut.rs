@@ -22,9 +22,9 @@ pub(super) struct Cut {
     /// The score below which the rule leaves out every row.
     least: f64,
     pool: usize,
-    best: BinaryHeap<Reverse<Standing>>,
+    best: BinaryHeap<Reverse<RankKey>>,
     /// The worst of the best rows, once the pool is full.
-    worst: Option<Standing>,
+    worst: Option<RankKey>,
 }
 
 impl Cut {
@@ -92,7 +92,7 @@ impl Cut {
         if self.surely_misses(bounds.high, high) || !self.still_admits(high, key) {
             return false;
         }
-        let low = Standing {
+        let low = RankKey {
             score: self.params.score(bounds.low, merit),
             key,
         };
@@ -111,35 +111,35 @@ impl Cut {
 
     /// Whether a row with this highest score may still be in the pool.
     pub(super) fn still_admits(&self, high: f64, key: i64) -> bool {
-        let row = Standing { score: high, key };
+        let row = RankKey { score: high, key };
         self.worst.is_none_or(|worst| row >= worst)
     }
 }
 
 /// A score and the key that breaks ties. The greater ranks first.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Standing {
+pub(super) struct RankKey {
     pub(super) score: f64,
     pub(super) key: i64,
 }
 
-impl Ord for Standing {
+impl Ord for RankKey {
     fn cmp(&self, other: &Self) -> Ordering {
         let by_score = self.score.total_cmp(&other.score);
         by_score.then(other.key.cmp(&self.key))
     }
 }
 
-impl PartialOrd for Standing {
+impl PartialOrd for RankKey {
     fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
         Some(self.cmp(other))
     }
 }
 
-impl PartialEq for Standing {
+impl PartialEq for RankKey {
     fn eq(&self, other: &Self) -> bool {
         self.cmp(other).is_eq()
     }
 }
 
-impl Eq for Standing {}
+impl Eq for RankKey {}

@@ -15,7 +15,7 @@ use super::{Error as Refused, Shortlist};
 use crate::error::{Error, Result};
 use crate::learn::Account;
 use crate::rank::Learned;
-use crate::store::{AsideWrite, MemoryChanges, MemoryKey, RecallSettings, Revision};
+use crate::store::{Hiding, MemoryChanges, MemoryKey, RecallSettings, Revision};
 
 /// The index of one project, and how far it has followed the store.
 pub(crate) struct ProjectIndex {
@@ -142,9 +142,9 @@ impl Turn {
     }
 
     /// The decisions about memories that the store does not have yet.
-    pub(crate) fn decisions(&self) -> Vec<AsideWrite> {
+    pub(crate) fn decisions(&self) -> Vec<Hiding> {
         let decisions = self.state.upkeep.decisions().into_iter();
-        let stored = decisions.map(|decision| AsideWrite {
+        let stored = decisions.map(|decision| Hiding {
             key: decision.key,
             status: decision.hidden_as,
             merged_into: decision.merged_into,

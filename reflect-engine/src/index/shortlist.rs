@@ -1,6 +1,6 @@
 //! The memories that may be in the pool, and which of them have to be read.
 
-use super::cut::{Cut, Standing};
+use super::cut::{Cut, RankKey};
 use super::probe::Bounds;
 use crate::rank::vector::Direction;
 use crate::rank::{Candidate, Merit, Params, Ranked, rank};
@@ -51,8 +51,8 @@ pub(super) struct Waiting {
 }
 
 impl Waiting {
-    fn standing(&self) -> Standing {
-        Standing {
+    fn standing(&self) -> RankKey {
+        RankKey {
             score: self.high,
             key: self.key,
         }

@@ -107,13 +107,13 @@ fn facts(memory: &IndexedMemory, vector: u64) -> Facts<'_> {
         task: memory.task,
         text: memory.text,
         vector,
-        hidden_as: memory.aside.as_ref(),
+        hidden_as: memory.hidden.as_ref(),
         merged_into: memory.merged_into,
         merge_into: memory.merge_into,
         quarantined: memory.quarantined,
         needs_approval: memory.needs_approval,
         q: memory.q,
         uses: memory.uses,
-        uses_at_restore: memory.excused,
+        uses_at_restore: memory.uses_at_restore,
     }
 }

@@ -9,9 +9,9 @@ use tokio::sync::{Semaphore, oneshot};
 
 use super::Shortlist;
 use super::project::ProjectIndex;
-use crate::core::task::compute;
 use crate::error::{Error, Result};
 use crate::rank::Floor;
+use crate::task::compute;
 
 /// The most queries that a pass answers: more would wait longer for each other than a pass of their own takes.
 const MOST: usize = 16;

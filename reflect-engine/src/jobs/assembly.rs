@@ -12,9 +12,9 @@ use reflect_types::spans::{SpanRecord, runs};
 use super::new_trace;
 use crate::clock::later;
 use crate::core::Core;
-use crate::core::task::compute;
 use crate::error::{Error, Result};
 use crate::store::{Intake, ProjectRow, SpanTrace};
+use crate::task::compute;
 
 /// How often to look for traces that other processes received.
 const POLL: Duration = Duration::from_secs(5);

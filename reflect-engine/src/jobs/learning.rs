@@ -5,12 +5,12 @@ use std::sync::Arc;
 use reflect_types::{AuthoredReflection, CreateTrace, MemoryId, ProjectId, Trace, neutral};
 
 use crate::core::Core;
-use crate::core::task::{isolate, on_cpu};
 use crate::error::{Error, Result};
 use crate::id::new_id;
 use crate::model::{self, Extractive, JudgedRun, PersonalValues, Reflection};
 use crate::review::{LearnedReview, NewMemory, NewReview};
 use crate::store::NewTrace;
+use crate::task::{isolate, on_cpu};
 
 /// The models that write and embed a memory.
 pub(super) const LEARNING: &str = "the embedder or the reflector";

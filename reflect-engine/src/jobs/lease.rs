@@ -5,10 +5,10 @@ use std::sync::Arc;
 
 use crate::clock::later;
 use crate::core::Core;
-use crate::core::task::attempt;
 use crate::error::Result;
 use crate::review::Setback;
 use crate::store::{ClaimedJob, JobKey};
+use crate::task::attempt;
 
 /// A job that this process holds.
 pub(super) struct LeasedJob {

@@ -15,12 +15,12 @@ use super::lease::LeasedJob;
 use super::worker::Work;
 use crate::clock::later;
 use crate::core::Core;
-use crate::core::task::isolate;
 use crate::error::Result;
 use crate::id::new_id;
 use crate::model;
 use crate::review::{NextAttempt, Setback};
 use crate::store::{Claims, JobKind, Lease, ProjectRow, Subject, UnembeddedMemory, VectorSpace};
+use crate::task::isolate;
 
 /// The number of memories embedded in one job.
 const BATCH: usize = 128;

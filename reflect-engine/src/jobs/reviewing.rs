@@ -8,10 +8,10 @@ use super::learning::{LEARNING, keeps_personal, learn};
 use super::setback::setback;
 use super::worker::grace_over;
 use crate::core::Core;
-use crate::core::task::{attempt, run_to_end};
 use crate::error::{Error, Result};
 use crate::id::new_id;
 use crate::review::{Action, Basis, NewReview, NextAttempt, Refusal};
+use crate::task::{attempt, run_to_end};
 
 /// What became of a review.
 #[derive(Debug)]
@@ -78,7 +78,7 @@ pub(crate) async fn give(
 ) -> Result<ReviewResult> {
     let what = format!("the review of trace `{}`", trace.id);
     let work = learn_or_defer(Arc::clone(core), project.clone(), trace, review, basis);
-    run_to_end(core, LEARNING, what, work).await
+    run_to_end(&core.calls, LEARNING, what, work).await
 }
 
 /// Neither a model's failure nor a shutdown may lose the review.

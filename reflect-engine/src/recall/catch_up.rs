@@ -5,10 +5,10 @@ use std::sync::Arc;
 use reflect_types::{MemoryStatus, ProjectId};
 
 use crate::core::Core;
-use crate::core::task::{compute, finish};
 use crate::error::Result;
 use crate::index::{ProjectIndex, Turn};
-use crate::store::{AsideWrite, MemoryChanges, Revision, VectorSpace};
+use crate::store::{Hiding, MemoryChanges, Revision, VectorSpace};
+use crate::task::{compute, finish};
 
 /// The number of changes read from the store at a time. Tests read many pages.
 pub(crate) const PAGE: usize = if cfg!(test) { 8 } else { 4_096 };
@@ -69,7 +69,9 @@ async fn tidied(
     log(&project, &decisions);
     // In parts, so that other writes do not wait for all.
     for part in decisions.chunks(PAGE) {
-        let stored = core.store.set_aside(&project, part.to_vec(), core.now());
+        let stored = core
+            .store
+            .hide_memories(&project, part.to_vec(), core.now());
         if let Err(error) = stored.await {
             // An answer is worth more than a decision, which is made again after the next review.
             tracing::warn!(%project, %error, "decisions about memories could not be stored");
@@ -80,8 +82,8 @@ async fn tidied(
     Ok(())
 }
 
-fn log(project: &ProjectId, decisions: &[AsideWrite]) {
-    let status = |decision: &AsideWrite| decision.status.clone().unwrap_or_default();
+fn log(project: &ProjectId, decisions: &[Hiding]) {
+    let status = |decision: &Hiding| decision.status.clone().unwrap_or_default();
     let count = |of: MemoryStatus| decisions.iter().filter(|d| status(d) == of).count();
     tracing::info!(
         %project,
@@ -93,7 +95,7 @@ fn log(project: &ProjectId, decisions: &[AsideWrite]) {
         "memories get another status"
     );
     for decision in decisions {
-        let AsideWrite { key, reason, .. } = decision;
+        let Hiding { key, reason, .. } = decision;
         tracing::debug!(%project, key, status = %status(decision), reason, "a memory gets another status");
     }
 }

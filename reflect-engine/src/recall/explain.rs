@@ -11,11 +11,11 @@ use super::catch_up::{PAGE, current_index};
 use super::query::probe;
 use super::survey::Survey;
 use crate::core::Core;
-use crate::core::task::compute;
 use crate::error::Result;
 use crate::learn::{Account, Credit};
 use crate::rank::{Learned, Params, Rule};
 use crate::store::Revision;
+use crate::task::compute;
 
 impl From<Account> for Evidence {
     fn from(account: Account) -> Self {

@@ -7,10 +7,10 @@ use reflect_types::{Memory, ProjectId, QueryMemories};
 
 use super::catch_up::current_index;
 use crate::core::Core;
-use crate::core::task::{compute, isolate};
 use crate::error::Result;
 use crate::index::{Asked, Shortlist};
 use crate::rank::Ranked;
+use crate::task::{compute, isolate};
 
 /// The memories that rank best, best first.
 pub(crate) async fn query(

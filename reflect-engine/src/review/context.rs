@@ -36,7 +36,7 @@ impl ReviewContext {
             review: None,
             job: None,
             memory: None,
-            memories: AffectedMemories::Given(given),
+            memories: AffectedMemories::Shown(given),
             undone: Vec::new(),
         }
     }
@@ -103,7 +103,7 @@ pub struct JobState {
 pub enum AffectedMemories {
     /// Of a trace that has no review or is not [`reviewed`](TraceState::reviewed): the memories it
     /// was given, in order.
-    Given(Vec<ShownMemory>),
+    Shown(Vec<ShownMemory>),
     /// Of a trace that is reviewed: the memories of its project with an event of its review.
     Moved(Vec<MovedMemory>),
 }
@@ -151,7 +151,7 @@ pub struct RecordedEvent {
     /// The time of learning.
     pub at: Timestamp,
     /// Whether it does not count, because its review is withdrawn.
-    pub aside: bool,
+    pub void: bool,
     /// The review's move.
     pub change: Move,
     /// The utility before and after.

@@ -98,7 +98,7 @@ fn learn(context: ReviewContext, basis: &Basis, learned: LearnedReview) -> Resul
     let review = basis.identify(review, context.review);
     let teacher = review.teacher();
     let (utilities, ignored) = match context.memories {
-        AffectedMemories::Given(given) => {
+        AffectedMemories::Shown(given) => {
             moves::make(given, &review.id, &teacher, change, memory.created_at)
         }
         AffectedMemories::Moved(moved) => {
@@ -182,8 +182,8 @@ fn withdraw(
         return Err(Refusal::Changed);
     }
     let utilities = match context.memories {
-        AffectedMemories::Given(_) => Vec::new(),
-        AffectedMemories::Moved(moved) => moves::set_aside(moved, &review.id),
+        AffectedMemories::Shown(_) => Vec::new(),
+        AffectedMemories::Moved(moved) => moves::make_void(moved, &review.id),
     };
     let memory = match (context.memory, context.trace.created_memory) {
         (Some(_), Some(id)) => MemoryWrite::Withdraw(id),

@@ -24,7 +24,7 @@ impl UndoChanges {
             let taken_back = utility.events.iter().filter_map(|event| match event {
                 EventWrite::Remove(key) => Some(key),
                 EventWrite::Update { key, teacher, .. } => teacher.as_ref().map(|_| key),
-                EventWrite::SetAside(_) | EventWrite::Append(_) => None,
+                EventWrite::Void(_) | EventWrite::Append(_) => None,
             });
             taken_back.collect::<Vec<_>>().hash(&mut hasher);
         }

@@ -48,4 +48,3 @@ pub use writes::{
 };
 
 // Their earlier names, for stores that still use them.
-pub(crate) use context::{ReviewContext as Standing, ShownMemory as GivenMemory};

@@ -1,4 +1,4 @@
-//! The moves of a review: [`make`] appends them, [`revise`] changes them and [`set_aside`] stops them from
+//! The moves of a review: [`make`] appends them, [`revise`] changes them and [`make_void`] stops them from
 //! counting. A revised or set-aside move keeps its place in the order of its memory's events. A review
 //! given after a withdrawal has an id of its own, and its moves are appended.
 
@@ -59,16 +59,16 @@ pub(super) fn revise(
     change: Move,
 ) -> Vec<UtilityWrite> {
     replay_all(moved, |event| {
-        let own = event.review_id == review_id && !event.aside;
+        let own = event.review_id == review_id && !event.void;
         own.then(|| Fate::Become(change, teacher.clone()))
     })
 }
 
 /// Replays the memories without the review, and sets its events aside.
-pub(super) fn set_aside(moved: Vec<MovedMemory>, review_id: &str) -> Vec<UtilityWrite> {
+pub(super) fn make_void(moved: Vec<MovedMemory>, review_id: &str) -> Vec<UtilityWrite> {
     replay_all(moved, |event| {
-        let own = event.review_id == review_id && !event.aside;
-        own.then_some(Fate::SetAside)
+        let own = event.review_id == review_id && !event.void;
+        own.then_some(Fate::Void)
     })
 }
 
@@ -77,7 +77,7 @@ pub(super) enum Fate {
     /// It counts as this move from now on, caused by this teacher.
     Become(Move, Teacher),
     /// It is kept and does not count.
-    SetAside,
+    Void,
     /// It is deleted.
     Remove,
 }
@@ -92,9 +92,9 @@ pub(super) fn replay_all(
         for event in events {
             match fate(&event) {
                 Some(Fate::Become(change, teacher)) => counted.push((event, change, Some(teacher))),
-                Some(Fate::SetAside) => writes.push(EventWrite::SetAside(event.key)),
+                Some(Fate::Void) => writes.push(EventWrite::Void(event.key)),
                 Some(Fate::Remove) => writes.push(EventWrite::Remove(event.key)),
-                None if event.aside => {}
+                None if event.void => {}
                 None => {
                     let change = event.change;
                     counted.push((event, change, None));
@@ -108,7 +108,7 @@ pub(super) fn replay_all(
             q = step.after;
             let same_teacher = teacher.as_ref().is_none_or(|new| *new == event.teacher);
             let same_move = (change, step) == (event.change, event.step);
-            if event.aside || !same_move || !same_teacher {
+            if event.void || !same_move || !same_teacher {
                 writes.push(EventWrite::Update {
                     key: event.key,
                     change,

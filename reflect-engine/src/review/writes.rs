@@ -67,8 +67,8 @@ pub enum EventWrite {
         /// Who causes it from now on; `None` changes nothing.
         teacher: Option<Teacher>,
     },
-    /// Sets an event aside: it does not count, and keeps its place.
-    SetAside(RowKey),
+    /// Makes an event void: it does not count, and keeps its place.
+    Void(RowKey),
     /// Deletes an event.
     Remove(RowKey),
 }

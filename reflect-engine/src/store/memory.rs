@@ -86,7 +86,7 @@ pub struct IndexedMemory {
     /// Whether it may be part of an answer.
     pub shown: bool,
     /// The status that Reflect itself has given it.
-    pub aside: Option<MemoryStatus>,
+    pub hidden: Option<MemoryStatus>,
     /// The memory that it is merged into, if that is its status.
     pub merged_into: Option<MemoryKey>,
     /// Whether a person has set it aside.
@@ -99,7 +99,7 @@ pub struct IndexedMemory {
     /// The number of reviewed runs that were given it.
     pub uses: u64,
     /// The number of `uses` at the last restoration by a person; `None` without one.
-    pub excused: Option<u64>,
+    pub uses_at_restore: Option<u64>,
     /// The sketch of its task.
     pub task: Option<TaskSketch>,
     /// The sketch of what it says.
@@ -108,7 +108,7 @@ pub struct IndexedMemory {
 
 /// A decision of Reflect itself about a memory.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct AsideWrite {
+pub struct Hiding {
     /// The memory.
     pub key: MemoryKey,
     /// The status that it gets instead of `active`; `None` gives it back.

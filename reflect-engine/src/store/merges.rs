@@ -2,7 +2,7 @@
 
 use reflect_types::{InvalidField, MemoryId};
 
-use super::{AsideWrite, MemoryKey};
+use super::{Hiding, MemoryKey};
 use crate::error::Error;
 
 pub(crate) use crate::learn::hygiene::BY_HAND;
@@ -10,8 +10,8 @@ pub(crate) use crate::learn::hygiene::BY_HAND;
 pub(super) const LONGEST_CHAIN: usize = 100;
 
 /// The decision about a memory that was merged into an older one, when a person merges that one into it.
-pub(super) fn reversed(key: MemoryKey) -> AsideWrite {
-    AsideWrite {
+pub(super) fn reversed(key: MemoryKey) -> Hiding {
+    Hiding {
         key,
         status: None,
         merged_into: None,

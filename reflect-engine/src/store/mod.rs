@@ -40,7 +40,7 @@ pub use find::{FoundTrace, TraceKey, labels};
 pub use job::{ClaimedJob, Claims, JobKey, JobKind, Lease, ProjectRow, Subject};
 pub(crate) use memory::STAGED;
 pub use memory::{
-    AsideWrite, IndexedMemory, MemoryChange, MemoryChanges, MemoryKey, RecallSettings, Revision,
+    Hiding, IndexedMemory, MemoryChange, MemoryChanges, MemoryKey, RecallSettings, Revision,
 };
 pub use monitoring::{Connections, Monitoring, Queue};
 pub use port::Store;

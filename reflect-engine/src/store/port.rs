@@ -8,7 +8,7 @@ use reflect_types::{
 };
 
 use super::{
-    Archive, AsideWrite, Browse, Claims, FoundTrace, Intake, JobKey, JobKind, Lease, MemoryChanges,
+    Archive, Browse, Claims, FoundTrace, Hiding, Intake, JobKey, JobKind, Lease, MemoryChanges,
     MemoryKey, Monitoring, NewTrace, Revision, SkillWrite, Spans, Tallies, TraceDeletion, TraceKey,
     Undecoded, UndoRun, VectorSpace, Vectors,
 };
@@ -134,7 +134,7 @@ pub trait Store:
     /// [`Error::Invalid`](crate::Error::Invalid) if `before` names no record.
     async fn list_undos(&self, project: &ProjectId, list: &ListUndos) -> Result<Page<UndoRecord>>;
 
-    /// Changes the review of a trace: reads its [`Standing`](crate::review::Standing), calls
+    /// Changes the review of a trace: reads its [`ReviewContext`](crate::review::ReviewContext), calls
     /// [`decide`](crate::review::decide) and writes the [`Writes`](crate::review::Writes).
     ///
     /// What the decision depends on must not change until the changes are committed: a database
@@ -225,10 +225,10 @@ pub trait Store:
 
     /// Writes decisions of Reflect itself to keep memories out of answers or to give them back, and records
     /// each as an automatic change, unless it stands already. An [undo](Self::undo) ignores these changes.
-    async fn set_aside(
+    async fn hide_memories(
         &self,
         project: &ProjectId,
-        decisions: Vec<AsideWrite>,
+        decisions: Vec<Hiding>,
         now: Timestamp,
     ) -> Result<()>;
 

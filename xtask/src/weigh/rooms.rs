@@ -8,26 +8,18 @@ use super::tokens::{Kind, Token};
 
 /// The modules, the highest first: one uses those below it, or beside it without a circle.
 const FLOORS: &[&[&str]] = &[
-    &["api", "engine"],
-    &["jobs", "ingest"],
+    &["engine"],
+    &["jobs"],
     &["recall"],
-    &["index", "rank"],
-    &["core", "task", "embedding"],
-    &["triage", "report"],
+    &["core"],
+    &["index"],
+    &["rank", "report"],
     &["store"],
     &["review"],
-    &["learn", "credit", "hygiene"],
-    &[
-        "sketch",
-        "statistics",
-        "settings",
-        "key_limits",
-        "span_work",
-        "backfill",
-    ],
+    &["learn", "statistics", "task", "key_limits"],
     &["error"],
     &["model"],
-    &["clock", "hash", "id", "snapshot"],
+    &["clock", "hash", "id"],
 ];
 
 /// What is wrong with the arrows between modules.

@@ -159,7 +159,7 @@ fn a_first_review_stores_its_memory_and_moves_each_given_one_once() {
 #[test]
 fn a_finished_job_keeps_the_stored_review_and_its_id() {
     let mut context = working(Some("me"));
-    context.memories = AffectedMemories::Given(vec![ShownMemory {
+    context.memories = AffectedMemories::Shown(vec![ShownMemory {
         id: "m-3".into(),
         utility: Some(Utility {
             memory: 3,

@@ -33,7 +33,7 @@ fn written(memory: &MovedMemory, write: &UtilityWrite) -> (MovedMemory, f64) {
                 review_id: new.review_id.clone(),
                 teacher: new.teacher.clone(),
                 at: new.created_at,
-                aside: false,
+                void: false,
                 change: new.change,
                 step: new.step,
             }),
@@ -43,7 +43,7 @@ fn written(memory: &MovedMemory, write: &UtilityWrite) -> (MovedMemory, f64) {
                 let event = events.iter_mut().find(|event| event.key == *key).unwrap();
                 (event.change, event.step) = (*change, *step);
             }
-            EventWrite::SetAside(key) | EventWrite::Remove(key) => {
+            EventWrite::Void(key) | EventWrite::Remove(key) => {
                 events.retain(|event| event.key != *key);
             }
         }

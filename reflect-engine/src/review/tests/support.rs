@@ -190,7 +190,7 @@ pub(super) fn moved(moves: impl IntoIterator<Item = (String, Move)>) -> MovedMem
                 review_id,
                 teacher: teacher(),
                 at: Timestamp::UNIX_EPOCH,
-                aside: false,
+                void: false,
                 change,
                 step,
             })

@@ -46,15 +46,10 @@ pub(super) static DIALECT: Dialect = Dialect {
         ("{THEN}", "JOIN"),
     ],
     translate: std::convert::identity,
-    search,
+    search: ("'", "':*", " & "),
+    search_within: |words, _| words,
     locks_rows: true,
 };
-
-fn search(words: &[String], _: i64) -> String {
-    // A word has no other characters than letters and digits, so it needs no escape.
-    let words: Vec<String> = words.iter().map(|word| format!("'{word}':*")).collect();
-    words.join(" & ")
-}
 
 #[cfg(test)]
 mod tests {
@@ -63,6 +58,6 @@ mod tests {
     #[test]
     fn a_search_matches_beginnings_of_words() {
         let words = ["refund".to_owned(), "7".to_owned()];
-        assert_eq!(search(&words, 3), "'refund':* & '7':*");
+        assert_eq!(DIALECT.search(&words, 3), "'refund':* & '7':*");
     }
 }

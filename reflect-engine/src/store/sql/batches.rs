@@ -6,7 +6,7 @@ use reflect_types::{ProjectId, TraceId, TraceReceipt};
 
 use super::db::Db;
 use super::fault::Fault;
-use super::{projects, reviews, traces};
+use super::{new_traces, projects, reviews};
 use crate::review::{Action, Decision};
 use crate::store::Intake;
 use crate::store::encoded_trace::EncodedTrace;
@@ -50,7 +50,7 @@ async fn insert(db: &Db<'_>, writes: &[&TraceWrite]) -> Result<Vec<TraceReceipt>
     let creates = writes.iter().any(|write| write.trace.trace.creates_project);
     let project = projects::key_to_fill(db, &first.project, creates).await?;
     let each = writes.iter().map(|write| (&write.trace, &write.intake));
-    traces::insert(db, project, &each.collect::<Vec<_>>()).await
+    new_traces::insert(db, project, &each.collect::<Vec<_>>()).await
 }
 
 /// Changes a review.

@@ -89,7 +89,7 @@ async fn find(
         return Ok(Page::default());
     };
     let words = words::to_search(&search.text);
-    let words = (!words.is_empty()).then(|| (db.dialect().search)(&words, project));
+    let words = (!words.is_empty()).then(|| db.dialect().search(&words, project));
     let (from, key, matched) = match words {
         Some(_) => ("{SEARCHED_TRACES}", "{SEARCHED_KEY}", "AND {MATCHES}"),
         None => ("trace t", "t.key", "AND $4::text IS NULL"),

@@ -7,14 +7,23 @@ pub(in crate::store) struct Dialect {
     pub(in crate::store) words: &'static [(&'static str, &'static str)],
     /// Rewrites what has another form; the text as PostgreSQL has it comes in.
     pub(in crate::store) translate: fn(String) -> String,
-    /// A search of tasks with a word for each of these beginnings, in the form that `{MATCHES}` reads, within the
-    /// project of this key.
-    pub(in crate::store) search: fn(&[String], i64) -> String,
+    /// How the words of a search are written, between what stands before and behind each, and what joins them.
+    pub(in crate::store) search: (&'static str, &'static str, &'static str),
+    /// Restricts a search to the project of this key, if it has to be said in the search.
+    pub(in crate::store) search_within: fn(String, i64) -> String,
     /// Whether transactions run side by side, and lock the rows they read.
     pub(in crate::store) locks_rows: bool,
 }
 
 impl Dialect {
+    /// A search of the project's tasks that have a word with each of these beginnings, as `{MATCHES}` reads it. They
+    /// have no other characters than letters and digits, and need no escape.
+    pub(in crate::store) fn search(&self, words: &[String], project: i64) -> String {
+        let (before, behind, and) = self.search;
+        let words = words.iter().map(|word| format!("{before}{word}{behind}"));
+        (self.search_within)(words.collect::<Vec<_>>().join(and), project)
+    }
+
     /// A statement in the words of the database.
     pub(in crate::store) fn write(&self, sql: &str) -> String {
         let mut written = String::with_capacity(sql.len() + 64);

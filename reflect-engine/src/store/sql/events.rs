@@ -102,7 +102,7 @@ pub(super) async fn taught(
                 review_id: row.get("review_id")?,
                 teacher: row.teacher()?,
                 at: row.get("created_at")?,
-                aside: row.get("void")?,
+                void: row.get("void")?,
                 change: Move { alpha, reward },
                 step: Step { before, after },
             },

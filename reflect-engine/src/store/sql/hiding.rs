@@ -9,14 +9,14 @@ use super::memory_changes::{self, Change};
 use super::value::params;
 use super::{memories, projects, skills};
 use crate::clock;
-use crate::store::{AsideWrite, MemoryKey, merges};
+use crate::store::{Hiding, MemoryKey, merges};
 
 /// Writes decisions and records each as a change of Reflect itself. Skips those that stand already, and memories that
 /// are gone.
 pub(super) async fn write(
     db: &Db<'_>,
     project: &ProjectId,
-    decisions: &[AsideWrite],
+    decisions: &[Hiding],
     now: Timestamp,
 ) -> Result<(), Fault> {
     let Some(project) = projects::lock(db, project).await? else {
@@ -31,7 +31,7 @@ pub(super) async fn write(
 async fn write_one(
     db: &Db<'_>,
     project: i64,
-    decision: &AsideWrite,
+    decision: &Hiding,
     now: Timestamp,
 ) -> Result<(), Fault> {
     let select = "SELECT id, generation, status, hidden, hidden_into FROM memory \

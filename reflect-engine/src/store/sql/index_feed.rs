@@ -134,9 +134,9 @@ fn indexed(row: &Row, vector: Vec<f32>) -> Result<IndexedMemory, Fault> {
         given: row.json("given")?,
         alpha: row.get("alpha")?,
         shown: row.get("shown")?,
-        aside: row.get("hidden")?,
+        hidden: row.get("hidden")?,
         uses: row.get("uses")?,
-        excused: match restored {
+        uses_at_restore: match restored {
             Some(_) => Some(row.get("restored_uses")?),
             None => None,
         },

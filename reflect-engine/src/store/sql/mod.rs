@@ -23,6 +23,7 @@ mod memories;
 mod memory_changes;
 mod memory_edits;
 mod monitoring;
+mod new_traces;
 mod past_reviews;
 mod projects;
 mod restore;

@@ -10,8 +10,8 @@ use super::fault::Fault;
 use super::row::to_json;
 use super::value::{Rows, params};
 use super::{
-    events, hiding, jobs, memories, memory_changes, past_reviews, projects, reviews, skills,
-    trace_labels, traces, undo_records, vectors,
+    events, hiding, jobs, memories, memory_changes, new_traces, past_reviews, projects, reviews,
+    skills, trace_labels, traces, undo_records, vectors,
 };
 use crate::clock;
 use crate::review::NewReview;
@@ -91,7 +91,7 @@ async fn restore_trace(
     );
     let words = words::of(&trace.task);
     let is_reviewed = trace.review_status == ReviewStatus::Reviewed;
-    let mut rows = Rows::new(traces::NEW);
+    let mut rows = Rows::new(new_traces::NEW);
     rows.push(params![
         project,
         trace.id,
@@ -117,7 +117,7 @@ async fn restore_trace(
         trace.arm,
         words,
     ]);
-    let inserted = traces::insert_new(db, &rows).await?;
+    let inserted = new_traces::insert_new(db, &rows).await?;
     let Some(&key) = inserted.get(&trace.id) else {
         return Err(Fault::Data("a trace was not inserted".to_owned()));
     };

@@ -82,7 +82,7 @@ impl<'a> Overlay<'a> {
     /// Whether what was read is known as it is now.
     fn covers(&self, found: &Found) -> bool {
         let is_moved = match &found.standing.memories {
-            AffectedMemories::Given(_) => false,
+            AffectedMemories::Shown(_) => false,
             AffectedMemories::Moved(moved) => {
                 let is_written = |memory| self.utilities.contains_key(memory);
                 moved.iter().any(|moved| is_written(&moved.memory))
@@ -93,7 +93,7 @@ impl<'a> Overlay<'a> {
 
     /// What was read, as it is now.
     fn on(&self, mut found: Found) -> Found {
-        if let AffectedMemories::Given(given) = &mut found.standing.memories {
+        if let AffectedMemories::Shown(given) = &mut found.standing.memories {
             let utilities = given.iter_mut().filter_map(|given| given.utility.as_mut());
             for utility in utilities {
                 if let Some(&(q, uses)) = self.utilities.get(&utility.memory) {

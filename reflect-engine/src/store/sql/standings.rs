@@ -11,7 +11,7 @@ use super::traces::CURRENT;
 use super::value::params;
 use super::{events, undone};
 use crate::review::{
-    AffectedMemories, GivenMemory, JobState, MovedMemory, ReviewVersion, Standing, TraceState,
+    AffectedMemories, JobState, MovedMemory, ReviewContext, ReviewVersion, ShownMemory, TraceState,
     Utility,
 };
 use crate::store::MemoryKey;
@@ -19,7 +19,7 @@ use crate::store::MemoryKey;
 /// A trace and what stands about it.
 pub(super) struct Found {
     pub(super) trace: i64,
-    pub(super) standing: Standing,
+    pub(super) standing: ReviewContext,
 }
 
 /// The traces of these ids that there are.
@@ -66,7 +66,7 @@ pub(super) async fn load(
             Some(review) => AffectedMemories::Moved(moved.remove(&review).unwrap_or_default()),
             None => {
                 let ids = retrieved.remove(&trace).unwrap_or_default();
-                AffectedMemories::Given(with_utilities(&ids, &given))
+                AffectedMemories::Shown(with_utilities(&ids, &given))
             }
         };
         let of_trace = undone.iter().filter(|undo| undone::is_of(undo, &id));
@@ -89,7 +89,7 @@ fn standing(
     row: &Row,
     memories: AffectedMemories,
     undone: Vec<crate::review::PastUndo>,
-) -> Result<Standing, Fault> {
+) -> Result<ReviewContext, Fault> {
     let review = match row.get("id")? {
         Some(id) => Some(ReviewVersion {
             id,
@@ -106,7 +106,7 @@ fn standing(
         }),
         false => None,
     };
-    Ok(Standing {
+    Ok(ReviewContext {
         trace: TraceState {
             reviewed: row.get("reviewed")?,
             ingest_status: row.get("ingest_status")?,
@@ -129,15 +129,15 @@ pub(super) async fn given(
     db: &Db<'_>,
     project: i64,
     ids: &[MemoryId],
-) -> Result<Vec<GivenMemory>, Fault> {
+) -> Result<Vec<ShownMemory>, Fault> {
     let known = utilities(db, project, ids.iter()).await?;
     Ok(with_utilities(ids, &known))
 }
 
-fn with_utilities(ids: &[MemoryId], known: &HashMap<MemoryId, Utility>) -> Vec<GivenMemory> {
+fn with_utilities(ids: &[MemoryId], known: &HashMap<MemoryId, Utility>) -> Vec<ShownMemory> {
     let mut seen = HashSet::new();
     let once = ids.iter().filter(|id| seen.insert(*id));
-    let given = once.map(|id| GivenMemory {
+    let given = once.map(|id| ShownMemory {
         id: id.clone(),
         utility: known.get(id).copied(),
     });

@@ -20,9 +20,8 @@ use crate::error::Result;
 use crate::review::{Action, Decision, Selection, Setback};
 use crate::store::encoded_trace::EncodedTrace;
 use crate::store::{
-    AsideWrite, Claims, FoundTrace, Intake, JobKey, JobKind, Lease, MemoryChanges, MemoryKey,
-    NewTrace, Revision, SkillWrite, Store, TraceDeletion, TraceKey, Undecoded, UndoRun,
-    VectorSpace,
+    Claims, FoundTrace, Hiding, Intake, JobKey, JobKind, Lease, MemoryChanges, MemoryKey, NewTrace,
+    Revision, SkillWrite, Store, TraceDeletion, TraceKey, Undecoded, UndoRun, VectorSpace,
 };
 
 #[async_trait]
@@ -305,10 +304,10 @@ impl<D: Driver> Store for D {
         .await
     }
 
-    async fn set_aside(
+    async fn hide_memories(
         &self,
         project: &ProjectId,
-        decisions: Vec<AsideWrite>,
+        decisions: Vec<Hiding>,
         now: Timestamp,
     ) -> Result<()> {
         let arguments = (project.clone(), decisions, now);

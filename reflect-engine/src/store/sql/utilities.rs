@@ -95,7 +95,7 @@ async fn write_events(
                     teachers.push(params![project, key, by.key_id, by.reviewer.model_name()]);
                 }
             }
-            EventWrite::SetAside(key) => void.push(*key),
+            EventWrite::Void(key) => void.push(*key),
             EventWrite::Remove(key) => removed.push(*key),
         }
     }

@@ -36,7 +36,8 @@ pub(super) static DIALECT: Dialect = Dialect {
         ("{THEN}", "CROSS JOIN"),
     ],
     translate,
-    search,
+    search: ("\"", "\"*", " AND "),
+    search_within: |words, project| format!("project : \"{project}\" AND task : ({words})"),
     locks_rows: false,
 };
 
@@ -53,12 +54,6 @@ END;
 CREATE TRIGGER trace_text_delete AFTER DELETE ON trace BEGIN
     DELETE FROM trace_text WHERE rowid = old.key;
 END;";
-
-fn search(words: &[String], project: i64) -> String {
-    let words: Vec<String> = words.iter().map(|word| format!("\"{word}\"*")).collect();
-    let words = words.join(" AND ");
-    format!("project : \"{project}\" AND task : ({words})")
-}
 
 /// Rewrites what PostgreSQL has and SQLite says otherwise: parameters, casts, lists, locks and a function.
 fn translate(sql: String) -> String {
@@ -123,7 +118,7 @@ mod tests {
     #[test]
     fn a_search_matches_beginnings_of_words_in_its_project() {
         assert_eq!(
-            search(&["refund".to_owned(), "7".to_owned()], 3),
+            DIALECT.search(&["refund".to_owned(), "7".to_owned()], 3),
             "project : \"3\" AND task : (\"refund\"* AND \"7\"*)"
         );
     }

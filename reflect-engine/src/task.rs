@@ -2,13 +2,12 @@
 
 use std::fmt::Debug;
 use std::num::NonZero;
-use std::sync::{Arc, LazyLock};
+use std::sync::LazyLock;
 use std::thread::available_parallelism;
 
-use tokio::sync::{Semaphore, oneshot};
+use tokio::sync::{Semaphore, oneshot, watch};
 use tokio::task::{JoinError, JoinSet};
 
-use super::Core;
 use crate::error::{Error, Result};
 use crate::model;
 
@@ -76,14 +75,14 @@ pub(crate) async fn attempt<T: Send + 'static>(
     }
 }
 
-/// Like [`isolate`], and a shutdown waits for it. The result is logged if the caller has gone.
+/// Like [`isolate`], and a shutdown waits until none of these `calls` is in progress. The result is logged if the caller has gone.
 pub(crate) async fn run_to_end<T: Debug + Send + 'static>(
-    core: &Arc<Core>,
+    calls: &watch::Sender<usize>,
     model: &'static str,
     call: String,
     work: impl Future<Output = Result<T>> + Send + 'static,
 ) -> Result<T> {
-    let running = RunningCall::new(core);
+    let running = RunningCall::new(calls);
     let (sender, receiver) = oneshot::channel();
     tokio::spawn(async move {
         let result = isolate(model, work).await;
@@ -119,18 +118,18 @@ fn model_panicked(model: &str, error: JoinError) -> Error {
 }
 
 /// Counts as a call in progress while it lives.
-struct RunningCall(Arc<Core>);
+struct RunningCall(watch::Sender<usize>);
 
 impl RunningCall {
-    fn new(core: &Arc<Core>) -> Self {
-        core.calls.send_modify(|count| *count += 1);
-        Self(Arc::clone(core))
+    fn new(calls: &watch::Sender<usize>) -> Self {
+        calls.send_modify(|count| *count += 1);
+        Self(calls.clone())
     }
 }
 
 impl Drop for RunningCall {
     fn drop(&mut self) {
-        self.0.calls.send_modify(|count| *count -= 1);
+        self.0.send_modify(|count| *count -= 1);
     }
 }
 
