@@ -32,15 +32,14 @@ impl StoreGauges {
         if read_at.is_some_and(|at| at.elapsed() < TTL) {
             return;
         }
-        let read = match timeout(READ_TIMEOUT, engine.gauges()).await {
-            Ok(read) => read
-                .inspect_err(|error| tracing::warn!(%error, "no gauges"))
-                .ok(),
-            Err(_) => {
-                tracing::warn!("no gauges: the store does not answer");
-                None
-            }
+        let read = timeout(READ_TIMEOUT, engine.gauges()).await;
+        let read = match read.map_err(|_| "the store does not answer".to_owned()) {
+            Ok(read) => read.map_err(|error| error.to_string()),
+            Err(late) => Err(late),
         };
+        let read = read
+            .inspect_err(|why| tracing::warn!(why, "no gauges"))
+            .ok();
         *self.last.lock().unwrap_or_else(PoisonError::into_inner) = read;
         *read_at = Some(Instant::now());
     }

@@ -9,7 +9,7 @@ pub(crate) async fn fill(address: &str, memories: usize) {
     let fill = format!(
         "CREATE TEMP TABLE old AS SELECT m.*, e.embedder, e.vector, \
              row_number() OVER (ORDER BY m.key) AS at, count(*) OVER () AS many \
-         FROM memory m JOIN embedding e ON e.memory = m.key \
+         FROM memory m JOIN embedding e ON e.project = m.project AND e.memory = m.key \
              JOIN project p ON p.key = m.project WHERE p.id = 'load'; \
          CREATE INDEX ON old (at); \
          CREATE TEMP TABLE new AS SELECT n, a.*, b.vector AS other \
@@ -21,11 +21,11 @@ pub(crate) async fn fill(address: &str, memories: usize) {
          SELECT project, 'filled-{memories}-' || n, trace_id, n % 2 = 0, (n % 97) / 97.0, 0, \
              (SELECT revision FROM project WHERE id = 'load') + n, created_at, alpha, metadata, \
              task || ' ' || n, reflection FROM new ORDER BY n; \
-         INSERT INTO embedding (memory, embedder, vector) \
-         SELECT m.key, n.embedder, n.vector + n.other FROM new n \
+         INSERT INTO embedding (project, memory, embedder, vector) \
+         SELECT m.project, m.key, n.embedder, n.vector + n.other FROM new n \
              JOIN memory m ON m.project = n.project AND m.id = 'filled-{memories}-' || n.n; \
          UPDATE project SET revision = revision + {memories} WHERE id = 'load'; \
-         DROP TABLE old, new; ANALYZE memory, embedding, direction"
+         DROP TABLE old, new; ANALYZE memory, embedding"
     );
     connection.batch_execute(&fill).await.unwrap();
 }

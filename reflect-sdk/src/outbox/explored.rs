@@ -18,6 +18,7 @@ mod sync {
     use tokio::sync::futures::Notified;
 
     /// It never times out: a wake-up that is lost is a deadlock, which `shuttle` reports.
+    #[expect(clippy::unnecessary_wraps, reason = "as the one that it stands for")]
     pub(super) fn block_on<F: Future>(future: F, _: Duration) -> Option<F::Output> {
         Some(shuttle::future::block_on(future))
     }

@@ -72,7 +72,9 @@ async fn send(visit: &Visit, pages: &Sender<Page>) -> Result<(), Ended> {
         if page.is_empty() {
             return write(pages, &[BundleEnding::End(counts)]).await;
         }
-        page.iter().for_each(|piece| counts.count(piece));
+        for piece in &page {
+            counts.count(piece);
+        }
         write(pages, &page).await?;
     }
 }

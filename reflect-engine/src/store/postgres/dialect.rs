@@ -45,7 +45,7 @@ pub(super) static DIALECT: Dialect = Dialect {
         ("{LOCK_TRACES}", ", pg_advisory_xact_lock(1, hashint8(key))"),
         ("{THEN}", "JOIN"),
     ],
-    translate: std::convert::identity,
+    translate: str::to_owned,
     search: ("'", "':*", " & "),
     search_within: |words, _| words,
     locks_rows: true,

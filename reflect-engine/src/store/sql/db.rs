@@ -137,7 +137,7 @@ impl<'a> Db<'a> {
         then: &str,
     ) -> Result<Vec<Row>, Fault> {
         let (columns, values) = (
-            rows.names(|name| name.to_owned()),
+            rows.names(std::borrow::ToOwned::to_owned),
             rows.names(|name| format!("r.{name}")),
         );
         let insert = format!(

@@ -6,7 +6,7 @@ pub(in crate::store) struct Dialect {
     /// Names and what stands for them.
     pub(in crate::store) words: &'static [(&'static str, &'static str)],
     /// Rewrites what has another form; the text as PostgreSQL has it comes in.
-    pub(in crate::store) translate: fn(String) -> String,
+    pub(in crate::store) translate: fn(&str) -> String,
     /// How the words of a search are written, between what stands before and behind each, and what joins them.
     pub(in crate::store) search: (&'static str, &'static str, &'static str),
     /// Restricts a search to the project of this key, if it has to be said in the search.
@@ -38,6 +38,6 @@ impl Dialect {
             rest = after;
         }
         written.push_str(rest);
-        (self.translate)(written)
+        (self.translate)(&written)
     }
 }

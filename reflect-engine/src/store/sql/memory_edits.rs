@@ -10,7 +10,7 @@ use super::fault::Fault;
 use super::memory_changes::{self, Change};
 use super::row::to_json;
 use super::value::{Rows, params};
-use super::{hiding, memories, projects, skills};
+use super::{hiding, memories, memory_writes, projects, skills};
 use crate::clock;
 use crate::review::{self, Act, MemoryState, NewChange, RestoredState};
 use crate::store::MemoryKey;
@@ -122,7 +122,7 @@ pub(super) async fn delete_in(
     let close = "UPDATE memory_change SET closed = true, before = NULL, edit = NULL \
          WHERE project = $1 AND memory_id = $2";
     db.execute(close, &params![project, id]).await?;
-    memories::remove(db, project, &[id]).await?;
+    memory_writes::remove(db, project, &[id]).await?;
     let deletion = Change {
         memory: id,
         kind: &ChangeKind::Deleted,

@@ -22,6 +22,7 @@ mod jobs;
 mod memories;
 mod memory_changes;
 mod memory_edits;
+mod memory_writes;
 mod monitoring;
 mod new_traces;
 mod past_reviews;

@@ -26,7 +26,7 @@ pub(super) async fn insert_new(
     db: &Db<'_>,
     rows: &Rows<'_>,
 ) -> Result<HashMap<TraceId, i64>, Fault> {
-    let columns = rows.names(|name| name.to_owned());
+    let columns = rows.names(std::borrow::ToOwned::to_owned);
     let values = rows.names(|name| format!("r.{name}"));
     let insert = format!(
         "INSERT INTO trace ({}) SELECT {} FROM {{rows}} WHERE true ORDER BY r.place \

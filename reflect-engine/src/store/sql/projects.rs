@@ -5,7 +5,7 @@ use reflect_types::{ProjectId, ProjectSettings, ProjectSummary, Stats, UpdatePro
 use super::db::Db;
 use super::fault::Fault;
 use super::row::Row;
-use super::value::{ToValue as _, Value, params};
+use super::value::{Value, params};
 use crate::error::Error;
 use crate::store::RecallSettings;
 
@@ -72,30 +72,36 @@ pub(super) async fn update(
     let changes: [(&str, Option<Value<'_>>); 6] = [
         (
             "max_alpha",
-            update.max_alpha.as_ref().map(|limit| limit.to_value()),
+            update
+                .max_alpha
+                .as_ref()
+                .map(super::value::ToValue::to_value),
         ),
         (
             "max_memories",
-            update.max_memories.as_ref().map(|limit| limit.to_value()),
+            update
+                .max_memories
+                .as_ref()
+                .map(super::value::ToValue::to_value),
         ),
         (
             "ranking",
-            update.ranking.as_ref().map(|ranking| ranking.to_value()),
+            update.ranking.as_ref().map(super::value::ToValue::to_value),
         ),
         (
             "approve",
-            update.approve.as_ref().map(|approve| approve.to_value()),
+            update.approve.as_ref().map(super::value::ToValue::to_value),
         ),
         (
             "control",
-            update.control.as_ref().map(|share| share.to_value()),
+            update.control.as_ref().map(super::value::ToValue::to_value),
         ),
         (
             "keep_personal_values",
             update
                 .keep_personal_values
                 .as_ref()
-                .map(|keep| keep.to_value()),
+                .map(super::value::ToValue::to_value),
         ),
     ];
     for (column, value) in changes {

@@ -10,8 +10,8 @@ use super::fault::Fault;
 use super::row::to_json;
 use super::value::{Rows, params};
 use super::{
-    events, hiding, jobs, memories, memory_changes, new_traces, past_reviews, projects, reviews,
-    skills, trace_labels, traces, undo_records, vectors,
+    events, hiding, jobs, memories, memory_changes, memory_writes, new_traces, past_reviews,
+    projects, reviews, skills, trace_labels, traces, undo_records, vectors,
 };
 use crate::clock;
 use crate::review::NewReview;
@@ -170,7 +170,7 @@ async fn restore_memory(
     match memories::status(db, project, &memory.id).await?.as_deref() {
         None => {}
         Some("withdrawn") if memory.status != MemoryStatus::Withdrawn => {
-            memories::remove(db, project, &[&memory.id]).await?;
+            memory_writes::remove(db, project, &[&memory.id]).await?;
         }
         Some(_) => return Ok(None),
     }

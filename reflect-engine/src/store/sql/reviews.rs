@@ -9,7 +9,7 @@ use super::fault::Fault;
 use super::row::to_json;
 use super::standings::{self, Found};
 use super::value::{Rows, params};
-use super::{jobs, memories, past_reviews, utilities};
+use super::{jobs, memory_writes, past_reviews, utilities};
 use crate::review::{
     self, Action, AffectedMemories, Decision, JobWrite, MemoryWrite, NewReview, PastWrite,
     ReviewWrite, TraceState, Writes,
@@ -160,7 +160,7 @@ pub(super) async fn write(db: &Db<'_>, project: i64, decided: &[Decided<'_>]) ->
     past_reviews::keep(db, project, &replaced).await?;
     past_reviews::keep_withdrawals(db, project, &withdrawals).await?;
     utilities::write(db, project, &moved).await?;
-    memories::write(db, project, decided).await?;
+    memory_writes::write(db, project, decided).await?;
     put(db, project, &given).await?;
     remove(db, project, &ungiven).await?;
     jobs::put(db, project, &queued).await?;

@@ -40,20 +40,20 @@ impl Row {
 
     /// The value of a column.
     pub(in crate::store) fn get<T: Read>(&self, name: &str) -> Result<T, Fault> {
-        T::read(self.cell(name)?).ok_or_else(|| self.unreadable(name))
+        T::read(self.cell(name)?).ok_or_else(|| unreadable(name))
     }
 
     /// The value of the first column.
     pub(in crate::store) fn first<T: Read>(&self) -> Result<T, Fault> {
         let cell = self.cells.first().unwrap_or(&Cell::Null);
-        T::read(cell).ok_or_else(|| self.unreadable("of a row"))
+        T::read(cell).ok_or_else(|| unreadable("of a row"))
     }
 
     /// A text, which may be long.
     pub(super) fn text(&self, name: &str) -> Result<&str, Fault> {
         match self.cell(name)? {
             Cell::Text(text) => Ok(text),
-            _ => Err(self.unreadable(name)),
+            _ => Err(unreadable(name)),
         }
     }
 
@@ -82,7 +82,7 @@ impl Row {
     pub(super) fn parse<T: FromStr>(&self, name: &str) -> Result<Option<T>, Fault> {
         let text: Option<String> = self.get(name)?;
         let value = text.map(|text| text.parse()).transpose();
-        value.map_err(|_| self.unreadable(name))
+        value.map_err(|_| unreadable(name))
     }
 
     /// A time that is stored in milliseconds.
@@ -123,7 +123,7 @@ impl Row {
         match std::mem::replace(&mut self.cells[column], Cell::Null) {
             Cell::Null => Ok(None),
             Cell::Vector(vector) => Ok(Some(vector)),
-            _ => Err(self.unreadable(name)),
+            _ => Err(unreadable(name)),
         }
     }
 
@@ -144,10 +144,10 @@ impl Row {
         let column = self.names.iter().position(|known| known == name);
         column.ok_or_else(|| Fault::Data(format!("a row has no column `{name}`")))
     }
+}
 
-    fn unreadable(&self, name: &str) -> Fault {
-        Fault::Data(format!("the value `{name}` of a row is not readable"))
-    }
+fn unreadable(name: &str) -> Fault {
+    Fault::Data(format!("the value `{name}` of a row is not readable"))
 }
 
 /// What a column can hold.

@@ -62,12 +62,11 @@ pub(super) async fn load(
     let mut found = HashMap::new();
     for row in &rows {
         let (id, trace): (TraceId, i64) = (row.get("trace_id")?, row.get("key")?);
-        let memories = match reviewed(row)? {
-            Some(review) => AffectedMemories::Moved(moved.remove(&review).unwrap_or_default()),
-            None => {
-                let ids = retrieved.remove(&trace).unwrap_or_default();
-                AffectedMemories::Shown(with_utilities(&ids, &given))
-            }
+        let memories = if let Some(review) = reviewed(row)? {
+            AffectedMemories::Moved(moved.remove(&review).unwrap_or_default())
+        } else {
+            let ids = retrieved.remove(&trace).unwrap_or_default();
+            AffectedMemories::Shown(with_utilities(&ids, &given))
         };
         let of_trace = undone.iter().filter(|undo| undone::is_of(undo, &id));
         let undone = of_trace.cloned().collect();
@@ -79,9 +78,10 @@ pub(super) async fn load(
 
 /// The review of a trace that has moved memories.
 fn reviewed(row: &Row) -> Result<Option<String>, Fault> {
-    match row.get("reviewed")? {
-        true => row.get("id"),
-        false => Ok(None),
+    if row.get("reviewed")? {
+        row.get("id")
+    } else {
+        Ok(None)
     }
 }
 
@@ -100,11 +100,12 @@ fn standing(
         }),
         None => None,
     };
-    let job = match row.get("has_job")? {
-        true => Some(JobState {
+    let job = if row.get("has_job")? {
+        Some(JobState {
             owner: row.get("owner")?,
-        }),
-        false => None,
+        })
+    } else {
+        None
     };
     Ok(ReviewContext {
         trace: TraceState {

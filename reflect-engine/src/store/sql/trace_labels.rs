@@ -7,7 +7,7 @@ use super::fault::Fault;
 use super::projects;
 use super::row::Row;
 use super::traces::CURRENT;
-use super::value::{Rows, ToValue as _, params};
+use super::value::{Rows, params};
 use crate::store::{FoundTrace, TraceKey, labels};
 
 /// The labels of traces to insert.
@@ -60,7 +60,7 @@ pub(super) async fn find(
         TraceKey::Labels(labels) => {
             let labels = rarest_first(db, project, labels).await?;
             let mut values = Vec::from(params![project, limit]);
-            values.extend(labels.iter().map(|label| label.to_value()));
+            values.extend(labels.iter().map(super::value::ToValue::to_value));
             if labels.is_empty() {
                 return Ok(Vec::new());
             }

@@ -11,7 +11,7 @@ use super::db::Db;
 use super::fault::Fault;
 use super::row::Row;
 use super::value::params;
-use super::{memories, memory_edits, past_reviews, projects, trace_labels};
+use super::{memory_edits, memory_writes, past_reviews, projects, trace_labels};
 use crate::error::Error;
 use crate::store::page::PAGE_BYTES;
 use crate::store::{LongFields, TraceDeletion, Undecoded};
@@ -254,7 +254,7 @@ pub(super) async fn delete(
                 let by = deletion.key_id.as_ref();
                 if !memory_edits::delete_in(db, project, &memory, by, deletion.at).await? {
                     // It is withdrawn.
-                    memories::remove(db, project, &[&memory]).await?;
+                    memory_writes::remove(db, project, &[&memory]).await?;
                 }
             }
         }

@@ -10,8 +10,8 @@ use super::fault::Fault;
 use super::jobs::NewJob;
 use super::value::{Rows, params};
 use super::{
-    events, jobs, memories, memory_changes, memory_edits, past_reviews, projects, reviews, skills,
-    undo_records, undone, utilities,
+    events, jobs, memories, memory_changes, memory_edits, memory_writes, past_reviews, projects,
+    reviews, skills, undo_records, undone, utilities,
 };
 use crate::error::Error;
 use crate::review::{
@@ -167,8 +167,8 @@ async fn write(
     now: Timestamp,
 ) -> Result<(), Fault> {
     let removed: Vec<&MemoryId> = changes.removed.iter().collect();
-    memories::remove(db, project, &removed).await?;
-    memories::restore(db, project, &changes.contents).await?;
+    memory_writes::remove(db, project, &removed).await?;
+    memory_writes::restore(db, project, &changes.contents).await?;
     memory_edits::restore_states(db, project, &changes.states).await?;
     // An undo appends no event, so none needs a trace.
     let no_trace = "".into();
@@ -254,9 +254,10 @@ async fn write_histories(db: &Db<'_>, project: i64, changes: &[TraceChange]) -> 
     let (mut present, mut deleted) = (Vec::new(), Vec::new());
     let (mut restored, mut restored_of_deleted) = (Vec::new(), Vec::new());
     for change in changes {
-        let (traces, states) = match change.deleted {
-            true => (&mut deleted, &mut restored_of_deleted),
-            false => (&mut present, &mut restored),
+        let (traces, states) = if change.deleted {
+            (&mut deleted, &mut restored_of_deleted)
+        } else {
+            (&mut present, &mut restored)
         };
         if change.outcome != Outcome::Stays {
             traces.push(change.trace);

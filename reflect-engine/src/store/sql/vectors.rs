@@ -159,7 +159,7 @@ pub(super) async fn put_new(
         (project, *key, space, memory.vector.as_slice())
     });
     let now = memories.iter().map(|(_, memory)| memory.created_at).max();
-    put(db, &Vec::from_iter(vectors), now.unwrap_or_default()).await
+    put(db, &vectors.collect::<Vec<_>>(), now.unwrap_or_default()).await
 }
 
 /// A vector: its project, its memory, its space and itself.
@@ -209,7 +209,8 @@ async fn set(
     for vector in vectors {
         by_project.entry(vector.0.project).or_default().push(vector);
     }
-    projects::lock_keys(db, &Vec::from_iter(by_project.keys().copied())).await?;
+    let projects: Vec<i64> = by_project.keys().copied().collect();
+    projects::lock_keys(db, &projects).await?;
     for (project, vectors) in by_project {
         let keys: Vec<MemoryKey> = vectors.iter().map(|(memory, _)| memory.key).collect();
         let select = "SELECT key, task FROM memory WHERE project = $1 AND key = ANY($2)";

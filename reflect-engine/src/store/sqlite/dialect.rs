@@ -56,8 +56,8 @@ CREATE TRIGGER trace_text_delete AFTER DELETE ON trace BEGIN
 END;";
 
 /// Rewrites what PostgreSQL has and SQLite says otherwise: parameters, casts, lists, locks and a function.
-fn translate(sql: String) -> String {
-    let sql = strip_casts(&sql).replace('$', "?");
+fn translate(sql: &str) -> String {
+    let sql = strip_casts(sql).replace('$', "?");
     let sql = lists(&sql).replace("greatest(", "max(");
     match sql.find(" FOR ") {
         Some(_) => strip_locks(&sql),

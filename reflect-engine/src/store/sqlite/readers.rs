@@ -45,12 +45,11 @@ impl Readers {
         let reading = tokio::task::spawn_blocking(move || {
             let _permit = permit;
             let kept = idle.lock().unwrap_or_else(PoisonError::into_inner).pop();
-            let db = match kept {
-                Some(db) => db,
-                None => {
-                    let db = file::open_for_reading(&path);
-                    Session::new(db.map_err(|fault| fault::at(fault, &path))?)
-                }
+            let db = if let Some(db) = kept {
+                db
+            } else {
+                let db = file::open_for_reading(&path);
+                Session::new(db.map_err(|fault| fault::at(fault, &path))?)
             };
             let answer = read(&db, &arguments, work).map_err(|fault| fault::at(fault, &path));
             // After a panic or a failed rollback the connection is not kept.
