@@ -29,7 +29,12 @@ enum Check {
 }
 
 /// What `--check` holds today.
-const ENFORCED: &[Check] = &[Check::Circles];
+const ENFORCED: &[Check] = &[
+    Check::Circles,
+    Check::ArrowsUp,
+    Check::Twins,
+    Check::LongFiles,
+];
 
 pub(crate) fn run(options: &[&str]) -> Outcome {
     let (mut checks, mut column, mut revision) = (false, None, None);
