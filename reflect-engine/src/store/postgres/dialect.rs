@@ -1,5 +1,8 @@
 //! Statements as PostgreSQL has them.
 
+use std::collections::BTreeMap;
+use std::sync::RwLock;
+
 use crate::store::sql::dialect::Dialect;
 
 /// Words that PostgreSQL has for what differs between databases.
@@ -49,6 +52,7 @@ pub(super) static DIALECT: Dialect = Dialect {
     search: ("'", "':*", " & "),
     search_within: |words, _| words,
     locks_rows: true,
+    written: RwLock::new(BTreeMap::new()),
 };
 
 #[cfg(test)]

@@ -179,7 +179,7 @@ impl<'a> Db<'a> {
         self.0.read_until(&sql, values, &mut read).await
     }
 
-    fn written(&self, sql: &str) -> String {
+    fn written(&self, sql: &str) -> std::sync::Arc<str> {
         self.dialect().write(sql)
     }
 }

@@ -1,5 +1,8 @@
 //! What databases have different words for.
 
+use std::collections::BTreeMap;
+use std::sync::{Arc, PoisonError, RwLock};
+
 /// The words of a database, in place of names in braces in statements and in `schema.sql`.
 #[derive(Debug)]
 pub(in crate::store) struct Dialect {
@@ -13,6 +16,8 @@ pub(in crate::store) struct Dialect {
     pub(in crate::store) search_within: fn(String, i64) -> String,
     /// Whether transactions run side by side, and lock the rows they read.
     pub(in crate::store) locks_rows: bool,
+    /// The statements that were written before: there are not many.
+    pub(in crate::store) written: RwLock<BTreeMap<String, Arc<str>>>,
 }
 
 impl Dialect {
@@ -25,7 +30,19 @@ impl Dialect {
     }
 
     /// A statement in the words of the database.
-    pub(in crate::store) fn write(&self, sql: &str) -> String {
+    pub(in crate::store) fn write(&self, sql: &str) -> Arc<str> {
+        let known = self.written.read().unwrap_or_else(PoisonError::into_inner);
+        if let Some(written) = known.get(sql) {
+            return Arc::clone(written);
+        }
+        drop(known);
+        let written: Arc<str> = self.rewrite(sql).into();
+        let mut known = self.written.write().unwrap_or_else(PoisonError::into_inner);
+        known.insert(sql.to_owned(), Arc::clone(&written));
+        written
+    }
+
+    fn rewrite(&self, sql: &str) -> String {
         let mut written = String::with_capacity(sql.len() + 64);
         let mut rest = sql;
         while let Some(open) = rest.find('{') {

@@ -30,31 +30,27 @@ pub(super) async fn change(
     changes: &[(&TraceId, &Action)],
 ) -> Result<Vec<Decision>, Fault> {
     let ids: Vec<&TraceId> = changes.iter().map(|(id, _)| *id).collect();
-    let mut found = match project {
+    let found = match project {
         Some(project) => standings::load(db, project, &ids).await?,
         None => HashMap::new(),
     };
-    let mut decided = Overlay::default();
+    let mut overlay = Overlay::default();
     let mut decisions = Vec::with_capacity(changes.len());
     for &(id, action) in changes {
-        let known = match found.remove(id) {
-            Some(found) if decided.covers(&found) => Some(decided.on(found)),
-            _ if decided.traces.is_empty() => None,
+        let known = match (found.get(id), project) {
+            (Some(read), _) if overlay.covers(read) => Some(overlay.on(read.clone())),
             // What this one depends on has changed: it is written, and read again.
-            _ => {
-                let mut again = HashMap::new();
-                if let Some(project) = project {
-                    write(db, project, &std::mem::take(&mut decided).writes).await?;
-                    again = standings::load(db, project, &[id]).await?;
-                }
-                again.remove(id)
+            (Some(_), Some(project)) => {
+                write(db, project, &std::mem::take(&mut overlay.writes)).await?;
+                standings::load(db, project, &[id]).await?.remove(id)
             }
+            _ => None,
         };
         let trace = known.as_ref().map(|found| found.trace);
         let standing = known.map(|found| found.standing);
         decisions.push(match (review::decide(standing, action.clone()), trace) {
             (Ok(writes), Some(trace)) => {
-                decided.add(Decided { trace, id, writes });
+                overlay.add(Decided { trace, id, writes });
                 Ok(())
             }
             (Ok(_), None) => Ok(()),
@@ -62,12 +58,12 @@ pub(super) async fn change(
         });
     }
     if let Some(project) = project {
-        write(db, project, &decided.writes).await?;
+        write(db, project, &overlay.writes).await?;
     }
     Ok(decisions)
 }
 
-/// What was decided and is not written yet, over what was read before.
+/// What was decided since the reviews were read, and what of it is not written yet.
 #[derive(Default)]
 struct Overlay<'a> {
     writes: Vec<Decided<'a>>,

@@ -17,6 +17,7 @@ use crate::review::{
 use crate::store::MemoryKey;
 
 /// A trace and what stands about it.
+#[derive(Clone)]
 pub(super) struct Found {
     pub(super) trace: i64,
     pub(super) standing: ReviewContext,

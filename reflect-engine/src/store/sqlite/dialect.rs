@@ -1,5 +1,8 @@
 //! Statements as SQLite has them.
 
+use std::collections::BTreeMap;
+use std::sync::RwLock;
+
 use crate::store::sql::dialect::Dialect;
 
 /// Words that SQLite has for what differs between databases.
@@ -39,6 +42,7 @@ pub(super) static DIALECT: Dialect = Dialect {
     search: ("\"", "\"*", " AND "),
     search_within: |words, project| format!("project : \"{project}\" AND task : ({words})"),
     locks_rows: false,
+    written: RwLock::new(BTreeMap::new()),
 };
 
 /// The words of tasks, without the tasks; a row's number is that of its trace.
@@ -110,7 +114,7 @@ mod tests {
         let statement = "SELECT greatest(a, $1::bigint) FROM t WHERE id = ANY($2) AND b > $3::text[] \
              ORDER BY c FOR UPDATE SKIP LOCKED";
         assert_eq!(
-            DIALECT.write(statement),
+            &*DIALECT.write(statement),
             "SELECT max(a, ?1) FROM t WHERE id IN (SELECT value FROM json_each(?2)) AND b > ?3 ORDER BY c"
         );
     }

@@ -19,7 +19,7 @@ const APPLICATION_ID: i64 = 0x5266_6c74;
 const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// The prepared statements that a connection keeps.
-const STATEMENTS: usize = 64;
+const STATEMENTS: usize = 128;
 
 /// What happens to a file that is missing or empty.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
