@@ -18,6 +18,9 @@ use reflect_engine::review::{LearnedReview, NewMemory, NewReview, Selection};
 use reflect_engine::store::{Intake, NewTrace, Sqlite, Store, UndoRun};
 use reflect_types::{KeyId, MemoryId, Metadata, ProjectId, ReviewMode, Reviewer, Verdict};
 
+/// Runs that are learned from at the same time.
+const TOGETHER: usize = 64;
+
 fn main() {
     let count = std::env::args().find_map(|word| word.parse().ok());
     let count = count.unwrap_or(40_000);
@@ -39,12 +42,16 @@ async fn measure(name: &str, store: Arc<dyn Store>, count: usize) {
     let project = ProjectId::default();
     let key = KeyId::new("wrong");
     let begun = Instant::now();
-    for n in 0..count {
-        let learned = learned(n, &key);
-        store
-            .insert_trace(&project, trace(n), Intake::Learned(learned))
-            .await
-            .expect("a run");
+    for first in (0..count).step_by(TOGETHER) {
+        let mut runs = tokio::task::JoinSet::new();
+        for n in first..count.min(first + TOGETHER) {
+            let (store, project) = (Arc::clone(&store), project.clone());
+            let learned = Intake::Learned(learned(n, &key));
+            runs.spawn(async move { store.insert_trace(&project, trace(n), learned).await });
+        }
+        for run in runs.join_all().await {
+            run.expect("a run");
+        }
     }
     let taught = begun.elapsed();
     let selection = Selection {
