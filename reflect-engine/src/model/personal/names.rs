@@ -91,3 +91,10 @@ fn is_name(word: &str) -> bool {
 pub(super) fn is_word(c: char) -> bool {
     c.is_alphanumeric() || c == '_'
 }
+
+/// Whether a word is one of these, in any case.
+pub(super) fn is_among(word: &str, words: &str) -> bool {
+    words
+        .split(' ')
+        .any(|known| known.eq_ignore_ascii_case(word))
+}
