@@ -101,7 +101,7 @@ impl Engine {
             indexes,
             index_bytes,
             index_lag,
-            spans: core.spans.totals(),
+            spans: *core.spans.totals(),
         })
     }
 }
