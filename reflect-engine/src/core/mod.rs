@@ -1,15 +1,14 @@
-//! The store, models, clock, indexes and settings that the operations and the background work share.
+//! The store, models, clock and indexes that the operations and the background work share.
 
 mod embedders;
-mod settings;
 mod span_work;
 pub(crate) mod task;
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use jiff::Timestamp;
-use reflect_types::{KeyId, ProjectId, ProjectSettings, Ranking};
+use reflect_types::{KeyId, Ranking};
 use tokio::sync::{Notify, watch};
 
 use crate::clock::{Clock, later};
@@ -22,13 +21,11 @@ use crate::rank::Floor;
 use crate::store::{KnownEmbedder, Lease, Store, VectorSpace};
 
 pub(crate) use embedders::{ANNOUNCE, Embedders};
-pub(crate) use settings::SettingsReads;
 pub use span_work::SpanTotals;
 pub(crate) use span_work::SpanWork;
 
 pub(crate) struct Core {
     pub(crate) store: Arc<dyn Store>,
-    pub(crate) settings: SettingsReads,
     pub(crate) embedder: Arc<dyn Embedder>,
     /// `None` if reflections are extracted without a model.
     pub(crate) reflector: Option<Arc<dyn ReflectionWriter>>,
@@ -67,8 +64,8 @@ pub(crate) struct Core {
     pub(crate) started_at: Timestamp,
     /// Whether the engine is shutting down.
     pub(crate) stopping: watch::Sender<bool>,
-    /// The owners of the jobs in progress.
-    pub(crate) held: Mutex<Vec<Arc<str>>>,
+    /// What the names of its owners of jobs begin with.
+    pub(crate) worker: String,
     /// The number of calls that a shutdown waits for.
     pub(crate) calls: watch::Sender<usize>,
 }
@@ -78,26 +75,12 @@ impl Core {
         self.clock.now()
     }
 
-    pub(crate) async fn settings(&self, project: &ProjectId) -> Result<ProjectSettings> {
-        let (store, of) = (Arc::clone(&self.store), project.clone());
-        let read = move || {
-            let (store, of) = (Arc::clone(&store), of.clone());
-            async move { store.settings(&of).await }
-        };
-        self.settings.get(project, read).await
-    }
-
     /// The largest `alpha` of a review that a key has caused; `None` for any.
     pub(crate) async fn key_max_alpha(&self, key: Option<&KeyId>) -> Result<Option<f64>> {
         match (&self.key_limits, key) {
             (Some(limits), Some(key)) => limits.max_alpha(key).await,
             _ => Ok(None),
         }
-    }
-
-    /// The owners of the jobs in progress, one for each job.
-    pub(crate) fn held(&self) -> MutexGuard<'_, Vec<Arc<str>>> {
-        self.held.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Refuses new calls during a shutdown.

@@ -2,7 +2,7 @@
 
 use std::fmt;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::time::Duration;
 
 use reflect_types::{InvalidField, Ranking, Review};
@@ -12,8 +12,9 @@ use tokio::sync::{Notify, watch};
 use super::handle::Engine;
 use crate::clock::{self, Clock};
 use crate::core::task::compute;
-use crate::core::{Core, Embedders, SettingsReads, SpanWork};
+use crate::core::{Core, Embedders, SpanWork};
 use crate::error::{Error, Result};
+use crate::id::new_id;
 use crate::index::Indexes;
 use crate::jobs;
 use crate::key_limits::KeyLimits;
@@ -222,7 +223,6 @@ impl Builder {
                 Some(store) => store,
                 None => Arc::new(Sqlite::in_memory()?),
             },
-            settings: SettingsReads::default(),
             reflector: self.reflector,
             skill_writer: self.skill_writer,
             judge: self.judge.filter(|_| !self.only_on_call),
@@ -247,7 +247,7 @@ impl Builder {
             background: !self.only_on_call,
             embedders: Embedders::default(),
             stopping: watch::Sender::new(false),
-            held: Mutex::default(),
+            worker: new_id(),
             calls: watch::Sender::new(0),
         });
         let background = if core.background {
