@@ -72,7 +72,10 @@ pub(crate) async fn appraise(
         })
         .collect();
     let explained = rank::explain(&probe, &candidates, &params, None);
-    let explained: HashMap<_, _> = explained.iter().map(|one| (one.key, one)).collect();
+    let explained: HashMap<_, _> = explained
+        .iter()
+        .map(|one| (one.ranked.key, one.ranked))
+        .collect();
     let appraised = found.into_iter().map(|(key, memory)| {
         let numbers = explained.get(&key);
         Appraisal {
