@@ -59,10 +59,6 @@ impl Cut {
         dispatch!(Level::new(), _simd => self.admitted_inlined(similarities, scores, places));
     }
 
-    #[expect(
-        clippy::inline_always,
-        reason = "only what is inlined is compiled for the instruction set"
-    )]
     #[inline(always)]
     fn admitted_inlined(&self, similarities: &[f64], scores: &[f64], places: &mut Vec<usize>) {
         let worst = self.worst.map_or(f64::NEG_INFINITY, |worst| worst.score);
