@@ -4,7 +4,7 @@ mod embedders;
 mod span_work;
 pub(crate) mod task;
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use jiff::Timestamp;
@@ -20,7 +20,7 @@ use crate::model::{self, Embedder, Judge, ReflectionWriter, SkillWriter};
 use crate::rank::Floor;
 use crate::store::{KnownEmbedder, Lease, Store, VectorSpace};
 
-pub(crate) use embedders::{ANNOUNCE, Embedders};
+pub(crate) use embedders::{ANNOUNCE, Embedding};
 pub use span_work::SpanTotals;
 pub(crate) use span_work::SpanWork;
 
@@ -60,7 +60,7 @@ pub(crate) struct Core {
     /// Whether this engine runs background work, and embeds what others have learned.
     pub(crate) background: bool,
     /// How far it has come with that, and whether an engine with another embedder decides.
-    pub(crate) embedders: Embedders,
+    pub(crate) embedding: Mutex<Embedding>,
     pub(crate) started_at: Timestamp,
     /// Whether the engine is shutting down.
     pub(crate) stopping: watch::Sender<bool>,
@@ -73,6 +73,12 @@ pub(crate) struct Core {
 impl Core {
     pub(crate) fn now(&self) -> Timestamp {
         self.clock.now()
+    }
+
+    pub(crate) fn embedding(&self) -> MutexGuard<'_, Embedding> {
+        self.embedding
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The largest `alpha` of a review that a key has caused; `None` for any.
@@ -139,7 +145,7 @@ impl Core {
     /// so far.
     pub(crate) async fn role(&self) -> Result<Role> {
         if self.background
-            && let Some(role) = self.embedders.role()
+            && let Some(role) = self.embedding().role
         {
             return Ok(role);
         }
@@ -164,7 +170,7 @@ impl Core {
     /// Finds out who decides about memories among engines with these embedders.
     pub(crate) fn note_embedders(&self, known: &[KnownEmbedder]) -> Role {
         let role = embedders::role(&self.space(), known, self.started_at, self.now());
-        self.embedders.set_role(role);
+        self.embedding().role = Some(role);
         role
     }
 

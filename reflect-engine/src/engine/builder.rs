@@ -2,7 +2,7 @@
 
 use std::fmt;
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use reflect_types::{InvalidField, Ranking, Review};
@@ -12,7 +12,7 @@ use tokio::sync::{Notify, watch};
 use super::handle::Engine;
 use crate::clock::{self, Clock};
 use crate::core::task::compute;
-use crate::core::{Core, Embedders, SpanWork};
+use crate::core::{Core, SpanWork};
 use crate::error::{Error, Result};
 use crate::id::new_id;
 use crate::index::Indexes;
@@ -245,7 +245,7 @@ impl Builder {
             imported: Notify::new(),
             spans: SpanWork::new(self.span_quiet.unwrap_or(Self::DEFAULT_SPAN_QUIET)),
             background: !self.only_on_call,
-            embedders: Embedders::default(),
+            embedding: Mutex::default(),
             stopping: watch::Sender::new(false),
             worker: new_id(),
             calls: watch::Sender::new(0),

@@ -69,7 +69,7 @@ impl ReembeddingWork {
 
     /// Whether a memory lacks a vector. At the end of a pass, another one begins: a task may have changed behind it.
     async fn is_lacking(&self, space: &VectorSpace) -> Result<bool> {
-        let (store, embedders) = (&self.core.store, &self.core.embedders);
+        let store = &self.core.store;
         let after = self.state().cursor;
         if after != ProjectRow::default() {
             if !store.unembedded(space, after, 1).await?.is_empty() {
@@ -86,7 +86,7 @@ impl ReembeddingWork {
         } else {
             0
         };
-        embedders.set_lacking(lacking);
+        self.core.embedding().lacking = lacking;
         Ok(is_lacking)
     }
 }
@@ -159,7 +159,10 @@ impl Work for ReembeddingWork {
             None => {}
             Some(Ok(batch)) => {
                 self.state().done += batch.embedded;
-                self.core.embedders.embedded(batch.embedded);
+                {
+                    let mut embedding = self.core.embedding();
+                    embedding.lacking = embedding.lacking.saturating_sub(batch.embedded);
+                }
                 if batch.is_complete {
                     return job.finish().await;
                 }
