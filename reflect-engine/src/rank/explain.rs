@@ -43,7 +43,10 @@ pub fn explain(
                 others.push(dropped(scored.ranked, Dropped::Harm));
             }
             Some(scored) => pool.push(scored),
-            None => others.push(incomparable(candidate, params)),
+            None => {
+                let ranked = incomparable(candidate, params);
+                others.push(dropped(ranked, Dropped::Incomparable));
+            }
         }
     }
     let beyond = keep_best(&mut pool, params.pool());
@@ -90,12 +93,17 @@ fn dropped(ranked: Ranked, reason: Dropped) -> Explained {
     }
 }
 
-fn incomparable(candidate: &Candidate<'_>, params: &Params) -> Explained {
-    let ranked = Ranked {
+/// The numbers of one candidate. Its similarity is 0 if it cannot be compared.
+pub(crate) fn appraise(probe: &[f32], candidate: &Candidate<'_>, params: &Params) -> Ranked {
+    let scored = Direction::of(probe).and_then(|probe| Scored::of(&probe, candidate, params));
+    scored.map_or_else(|| incomparable(candidate, params), |scored| scored.ranked)
+}
+
+fn incomparable(candidate: &Candidate<'_>, params: &Params) -> Ranked {
+    Ranked {
         key: candidate.key,
         similarity: 0.0,
         q: candidate.merit.q,
         score: params.score(0.0, candidate.merit),
-    };
-    dropped(ranked, Dropped::Incomparable)
+    }
 }
