@@ -19,7 +19,6 @@ pub struct ModelEmbedder {
     /// 0 until known.
     dims: AtomicUsize,
     asked_dims: Option<u32>,
-    batch: usize,
     max_tokens: usize,
     /// The vectors of texts, as many as [`CACHED`](Self::CACHED).
     cache: Mutex<HashMap<String, Vec<f32>>>,
@@ -28,8 +27,8 @@ pub struct ModelEmbedder {
 impl ModelEmbedder {
     /// The similarity below which texts are unrelated. It fits models like `text-embedding-3-small`.
     pub const NOISE_FLOOR: f32 = 0.2;
-    /// The default number of texts in one request.
-    pub const DEFAULT_BATCH: usize = 64;
+    /// The number of texts in one request.
+    pub const BATCH: usize = 64;
     /// The number of vectors that are cached. Then the cache begins anew.
     pub const CACHED: usize = 2_048;
     /// The default limit of tokens of a text. Tokens are estimated, so this is half of what models
@@ -43,7 +42,6 @@ impl ModelEmbedder {
             client,
             dims: AtomicUsize::new(0),
             asked_dims: None,
-            batch: Self::DEFAULT_BATCH,
             max_tokens: Self::DEFAULT_MAX_TOKENS,
             cache: Mutex::default(),
         }
@@ -56,13 +54,6 @@ impl ModelEmbedder {
         self.id = id(&self.client, Some(dims));
         self.asked_dims = Some(dims);
         self.dims = AtomicUsize::new(usize::try_from(dims).unwrap_or(usize::MAX));
-        self
-    }
-
-    /// Sets the number of texts in one request.
-    #[must_use]
-    pub fn batch(mut self, texts: usize) -> Self {
-        self.batch = texts.max(1);
         self
     }
 
@@ -207,7 +198,7 @@ impl Embedder for ModelEmbedder {
                 }
             }
         }
-        for batch in missing.chunks(self.batch) {
+        for batch in missing.chunks(Self::BATCH) {
             let asked: Vec<&str> = batch
                 .iter()
                 .map(|text| tokens::prefix(text.trim_start(), self.max_tokens))
