@@ -1,13 +1,15 @@
 //! The engine's clock, which leases, back-off and timestamps use. Tests move it by hand instead of
 //! waiting.
 
-use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+#[cfg(any(test, feature = "test-support"))]
+mod manual;
+
 use std::time::Duration;
 
 use async_trait::async_trait;
 use jiff::Timestamp;
-use tokio::sync::watch;
+#[cfg(any(test, feature = "test-support"))]
+pub use manual::Manual;
 
 /// A source of time.
 #[async_trait]
@@ -35,67 +37,6 @@ impl Clock for System {
     }
 }
 
-/// A clock for tests, moved by hand.
-#[derive(Clone, Debug)]
-pub struct Manual {
-    now: Arc<watch::Sender<Timestamp>>,
-    /// The number of sleepers until each time.
-    waiting: Arc<Mutex<BTreeMap<Timestamp, usize>>>,
-}
-
-impl Manual {
-    /// A clock set to `now`.
-    pub fn at(now: Timestamp) -> Self {
-        Self {
-            now: Arc::new(watch::Sender::new(now)),
-            waiting: Arc::default(),
-        }
-    }
-
-    /// Moves the clock forward and wakes the sleepers whose time has come.
-    pub fn advance(&self, duration: Duration) {
-        self.now.send_modify(|now| *now = later(*now, duration));
-    }
-
-    /// The number of sleepers whose time has not come.
-    pub fn sleepers(&self) -> usize {
-        let now = self.now();
-        self.waiting()
-            .range(now..)
-            .map(|(time, count)| if *time > now { *count } else { 0 })
-            .sum()
-    }
-
-    fn waiting(&self) -> MutexGuard<'_, BTreeMap<Timestamp, usize>> {
-        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-#[async_trait]
-impl Clock for Manual {
-    fn now(&self) -> Timestamp {
-        *self.now.borrow()
-    }
-
-    async fn sleep_until(&self, time: Timestamp) {
-        struct Asleep<'a>(&'a Manual, Timestamp);
-        impl Drop for Asleep<'_> {
-            fn drop(&mut self) {
-                let mut waiting = self.0.waiting();
-                if let Some(count) = waiting.get_mut(&self.1) {
-                    *count -= 1;
-                }
-                waiting.retain(|_, count| *count > 0);
-            }
-        }
-        let mut changes = self.now.subscribe();
-        *self.waiting().entry(time).or_default() += 1;
-        let _asleep = Asleep(self, time);
-        // The sender is in `self`, so the channel is open.
-        let _ = changes.wait_for(|now| *now >= time).await;
-    }
-}
-
 /// `time` plus `by`, at most the largest timestamp.
 pub(crate) fn later(time: Timestamp, by: Duration) -> Timestamp {
     time.checked_add(by).unwrap_or(Timestamp::MAX)
@@ -104,31 +45,4 @@ pub(crate) fn later(time: Timestamp, by: Duration) -> Timestamp {
 /// The stored form of a time: RFC 3339 in UTC, to the millisecond.
 pub(crate) fn text(time: Timestamp) -> String {
     format!("{time:.3}")
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[tokio::test]
-    async fn a_manual_clock_wakes_its_sleepers_when_it_is_moved_far_enough() {
-        let clock = Manual::at(Timestamp::UNIX_EPOCH);
-        let sleeper = tokio::spawn({
-            let clock = clock.clone();
-            async move {
-                let time = later(clock.now(), Duration::from_secs(10));
-                clock.sleep_until(time).await;
-            }
-        });
-        while clock.sleepers() == 0 {
-            tokio::task::yield_now().await;
-        }
-        clock.advance(Duration::from_secs(9));
-        tokio::task::yield_now().await;
-        assert!(!sleeper.is_finished());
-        clock.advance(Duration::from_secs(1));
-        sleeper.await.unwrap();
-        assert_eq!(clock.sleepers(), 0);
-        assert_eq!(text(clock.now()), "1970-01-01T00:00:10.000Z");
-    }
 }

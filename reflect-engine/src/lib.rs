@@ -26,6 +26,5 @@ pub use key_limits::KeyLimits;
 pub use learn::ReviewReason;
 pub use recall::Appraisal;
 
-// The names of rooms that have moved, for files that still use them.
-pub(crate) use jobs as ingest;
+// The name of a room that has moved, for files that still use it.
 pub(crate) use learn::sketch;

@@ -1,14 +1,13 @@
-//! The store, models, clock, indexes and settings that the operations and the background work share.
+//! The store, models, clock and indexes that the operations and the background work share.
 
 mod embedders;
-mod settings;
 mod span_work;
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use jiff::Timestamp;
-use reflect_types::{KeyId, ProjectId, ProjectSettings, Ranking};
+use reflect_types::{KeyId, Ranking};
 use tokio::sync::{Notify, watch};
 
 use crate::clock::{Clock, later};
@@ -20,14 +19,12 @@ use crate::model::{self, Embedder, Judge, ReflectionWriter, SkillWriter};
 use crate::rank::Floor;
 use crate::store::{KnownEmbedder, Lease, Store, VectorSpace};
 
-pub(crate) use embedders::{ANNOUNCE, Embedders};
-pub(crate) use settings::SettingsReads;
+pub(crate) use embedders::{ANNOUNCE, Embedding};
 pub use span_work::SpanTotals;
 pub(crate) use span_work::SpanWork;
 
 pub(crate) struct Core {
     pub(crate) store: Arc<dyn Store>,
-    pub(crate) settings: SettingsReads,
     pub(crate) embedder: Arc<dyn Embedder>,
     /// `None` if reflections are extracted without a model.
     pub(crate) reflector: Option<Arc<dyn ReflectionWriter>>,
@@ -62,12 +59,12 @@ pub(crate) struct Core {
     /// Whether this engine runs background work, and embeds what others have learned.
     pub(crate) background: bool,
     /// How far it has come with that, and whether an engine with another embedder decides.
-    pub(crate) embedders: Embedders,
+    pub(crate) embedding: Mutex<Embedding>,
     pub(crate) started_at: Timestamp,
     /// Whether the engine is shutting down.
     pub(crate) stopping: watch::Sender<bool>,
-    /// The owners of the jobs in progress.
-    pub(crate) held: Mutex<Vec<Arc<str>>>,
+    /// What the names of its owners of jobs begin with.
+    pub(crate) worker: String,
     /// The number of calls that a shutdown waits for.
     pub(crate) calls: watch::Sender<usize>,
 }
@@ -77,13 +74,10 @@ impl Core {
         self.clock.now()
     }
 
-    pub(crate) async fn settings(&self, project: &ProjectId) -> Result<ProjectSettings> {
-        let (store, of) = (Arc::clone(&self.store), project.clone());
-        let read = move || {
-            let (store, of) = (Arc::clone(&store), of.clone());
-            async move { store.settings(&of).await }
-        };
-        self.settings.get(project, read).await
+    pub(crate) fn embedding(&self) -> MutexGuard<'_, Embedding> {
+        self.embedding
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The largest `alpha` of a review that a key has caused; `None` for any.
@@ -92,11 +86,6 @@ impl Core {
             (Some(limits), Some(key)) => limits.max_alpha(key).await,
             _ => Ok(None),
         }
-    }
-
-    /// The owners of the jobs in progress, one for each job.
-    pub(crate) fn held(&self) -> MutexGuard<'_, Vec<Arc<str>>> {
-        self.held.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Refuses new calls during a shutdown.
@@ -155,7 +144,7 @@ impl Core {
     /// so far.
     pub(crate) async fn role(&self) -> Result<Role> {
         if self.background
-            && let Some(role) = self.embedders.role()
+            && let Some(role) = self.embedding().role
         {
             return Ok(role);
         }
@@ -180,7 +169,7 @@ impl Core {
     /// Finds out who decides about memories among engines with these embedders.
     pub(crate) fn note_embedders(&self, known: &[KnownEmbedder]) -> Role {
         let role = embedders::role(&self.space(), known, self.started_at, self.now());
-        self.embedders.set_role(role);
+        self.embedding().role = Some(role);
         role
     }
 

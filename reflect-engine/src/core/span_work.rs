@@ -1,6 +1,6 @@
 //! What receiving spans and recording their runs share.
 
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use reflect_types::spans::Runs;
@@ -14,13 +14,7 @@ pub(crate) struct SpanWork {
     pub(crate) quiet: Duration,
     /// Notified when spans are stored.
     pub(crate) arrived: Notify,
-    added: AtomicU64,
-    repeated: AtomicU64,
-    late: AtomicU64,
-    over_limit: AtomicU64,
-    unused: AtomicU64,
-    without_content: AtomicU64,
-    runs: AtomicU64,
+    totals: Mutex<SpanTotals>,
 }
 
 impl SpanWork {
@@ -31,13 +25,7 @@ impl SpanWork {
         Self {
             quiet,
             arrived: Notify::new(),
-            added: AtomicU64::default(),
-            repeated: AtomicU64::default(),
-            late: AtomicU64::default(),
-            over_limit: AtomicU64::default(),
-            unused: AtomicU64::default(),
-            without_content: AtomicU64::default(),
-            runs: AtomicU64::default(),
+            totals: Mutex::default(),
         }
     }
 
@@ -45,41 +33,8 @@ impl SpanWork {
         Self::SETTLE.min(self.quiet)
     }
 
-    pub(crate) fn count_received(&self, counts: SpanCounts) {
-        for (total, count) in [
-            (&self.added, counts.added),
-            (&self.repeated, counts.repeated),
-            (&self.late, counts.late),
-            (&self.over_limit, counts.over_limit),
-        ] {
-            total.fetch_add(count, Ordering::Relaxed);
-        }
-    }
-
-    pub(crate) fn count_made(&self, made: &Runs) {
-        for (total, count) in [
-            (&self.unused, made.unused),
-            (&self.without_content, made.without_content),
-        ] {
-            total.fetch_add(count as u64, Ordering::Relaxed);
-        }
-    }
-
-    pub(crate) fn count_run(&self) {
-        self.runs.fetch_add(1, Ordering::Relaxed);
-    }
-
-    pub(crate) fn totals(&self) -> SpanTotals {
-        let read = |total: &AtomicU64| total.load(Ordering::Relaxed);
-        SpanTotals {
-            added: read(&self.added),
-            repeated: read(&self.repeated),
-            late: read(&self.late),
-            over_limit: read(&self.over_limit),
-            unused: read(&self.unused),
-            without_content: read(&self.without_content),
-            runs: read(&self.runs),
-        }
+    pub(crate) fn totals(&self) -> MutexGuard<'_, SpanTotals> {
+        self.totals.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -101,4 +56,18 @@ pub struct SpanTotals {
     pub without_content: u64,
     /// Runs that were recorded.
     pub runs: u64,
+}
+
+impl SpanTotals {
+    pub(crate) fn receive(&mut self, counts: SpanCounts) {
+        self.added += counts.added;
+        self.repeated += counts.repeated;
+        self.late += counts.late;
+        self.over_limit += counts.over_limit;
+    }
+
+    pub(crate) fn make(&mut self, made: &Runs) {
+        self.unused += made.unused as u64;
+        self.without_content += made.without_content as u64;
+    }
 }

@@ -11,8 +11,9 @@ use tokio::sync::{Notify, watch};
 
 use super::handle::Engine;
 use crate::clock::{self, Clock};
-use crate::core::{Core, Embedders, SettingsReads, SpanWork};
+use crate::core::{Core, SpanWork};
 use crate::error::{Error, Result};
+use crate::id::new_id;
 use crate::index::Indexes;
 use crate::jobs;
 use crate::key_limits::KeyLimits;
@@ -222,7 +223,6 @@ impl Builder {
                 Some(store) => store,
                 None => Arc::new(Sqlite::in_memory()?),
             },
-            settings: SettingsReads::default(),
             reflector: self.reflector,
             skill_writer: self.skill_writer,
             judge: self.judge.filter(|_| !self.only_on_call),
@@ -245,9 +245,9 @@ impl Builder {
             imported: Notify::new(),
             spans: SpanWork::new(self.span_quiet.unwrap_or(Self::DEFAULT_SPAN_QUIET)),
             background: !self.only_on_call,
-            embedders: Embedders::default(),
+            embedding: Mutex::default(),
             stopping: watch::Sender::new(false),
-            held: Mutex::default(),
+            worker: new_id(),
             calls: watch::Sender::new(0),
         });
         let background = if core.background {

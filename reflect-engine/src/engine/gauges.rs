@@ -1,11 +1,11 @@
 //! What operators watch.
 
-use jiff::{SignedDuration, Timestamp};
+use jiff::SignedDuration;
 
 use super::handle::Engine;
 use crate::core::SpanTotals;
 use crate::error::Result;
-use crate::store::{Connections, JobKind, KnownEmbedder, Queue};
+use crate::store::{Connections, JobKind, KnownEmbedder};
 
 /// The state of an engine and its store.
 #[derive(Clone, Debug)]
@@ -49,22 +49,14 @@ pub struct QueueGauge {
     pub delay: SignedDuration,
 }
 
-impl QueueGauge {
-    fn new(kind: JobKind, queue: Queue, now: Timestamp) -> Self {
-        let delay = queue.oldest.map(|oldest| now.duration_since(oldest));
-        Self {
-            kind,
-            jobs: queue.jobs,
-            delay: delay.unwrap_or_default().max(SignedDuration::ZERO),
-        }
-    }
-}
-
 impl Engine {
     /// How far the engine has come with vectors of its embedder.
     pub fn embedding(&self) -> EmbeddingGauge {
-        let (is_active, lacking) = self.core().embedders.state();
-        EmbeddingGauge { is_active, lacking }
+        let known = *self.core().embedding();
+        EmbeddingGauge {
+            is_active: known.is_complete,
+            lacking: known.lacking,
+        }
     }
 
     /// The embedders whose vectors the store has, and how many memories have none of each.
@@ -90,7 +82,12 @@ impl Engine {
             JobKind::Reembedding,
         ] {
             let queue = core.store.queue(kind).await?;
-            queues.push(QueueGauge::new(kind, queue, core.now()));
+            let delay = queue.oldest.map(|oldest| core.now().duration_since(oldest));
+            queues.push(QueueGauge {
+                kind,
+                jobs: queue.jobs,
+                delay: delay.unwrap_or_default().max(SignedDuration::ZERO),
+            });
         }
         let (indexes, index_bytes, index_lag) =
             core.indexes.measure(&core.store.revisions().await?);
@@ -101,7 +98,7 @@ impl Engine {
             indexes,
             index_bytes,
             index_lag,
-            spans: core.spans.totals(),
+            spans: *core.spans.totals(),
         })
     }
 }

@@ -137,15 +137,12 @@ impl Engine {
             return stopped;
         }
         let store = &self.core().store;
-        let owners: Vec<Arc<str>> = self.core().held().clone();
         for task in self.shared.background.lock().await.drain(..) {
             task.abort();
             // It ends at its next pause.
             let _ = task.await;
         }
-        for owner in owners {
-            store.release_jobs(&owner).await?;
-        }
+        store.release_jobs(&self.core().worker).await?;
         store.close().await
     }
 

@@ -36,7 +36,7 @@ impl Engine {
     /// The settings of a project; the default ones if it does not exist.
     pub async fn settings(&self, project: &ProjectId) -> Result<ProjectSettings> {
         let core = self.checked(project, project)?;
-        core.settings(project).await
+        core.store.settings(project).await
     }
 
     /// Changes the settings of a project, which may have no runs yet. A review with a larger `alpha` than the new

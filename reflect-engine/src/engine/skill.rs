@@ -9,7 +9,7 @@ use super::handle::Engine;
 use crate::clock;
 use crate::core::Core;
 use crate::error::{Error, Result};
-use crate::model::{self, Guide, SkillWriter, SourceMemory};
+use crate::model::{Guide, SourceMemory};
 use crate::store::SkillWrite;
 use crate::task::{compute, isolate, run_to_end};
 
@@ -71,21 +71,18 @@ async fn write(core: &Core, project: &ProjectId, request: &CreateSkill) -> Resul
     // Written once, even if other versions appear meanwhile: a model may be expensive.
     let sources = Arc::clone(&memories);
     let guide = if let Some(writer) = core.skill_writer.clone() {
-        isolate(WRITER, async move {
-            with_lessons(&sources).write(writer.as_ref()).await
-        })
+        isolate(
+            WRITER,
+            async move { writer.write(&lessons(&sources)).await },
+        )
         .await?
     } else {
-        compute(move || Guide::extracted(&with_lessons(&sources).lessons())).await?
+        compute(move || Guide::extracted(&lessons(&sources))).await?
     };
     loop {
         let current = core.store.skill(project).await?;
         let version = current.map_or(0, |skill| skill.version) + 1;
-        let content = guide.shown(
-            project.as_str(),
-            version,
-            &with_lessons(&memories).lessons(),
-        );
+        let content = guide.shown(project.as_str(), version, &lessons(&memories));
         let skill = Skill {
             content: neutral::for_prompt(&content).into_owned(),
             version,
@@ -106,51 +103,24 @@ async fn write(core: &Core, project: &ProjectId, request: &CreateSkill) -> Resul
     }
 }
 
-/// Memories with the owned parts of their lessons.
-struct Sources<'a> {
-    memories: &'a [MemoryRecord],
-    texts: Vec<String>,
-    tools: Vec<Vec<String>>,
-}
-
-fn with_lessons(memories: &[MemoryRecord]) -> Sources<'_> {
-    let texts = memories.iter().map(|memory| memory.reflection.text());
-    Sources {
-        texts: texts.collect(),
-        tools: memories.iter().map(tools_of).collect(),
-        memories,
-    }
-}
-
-impl Sources<'_> {
-    fn lessons(&self) -> Vec<SourceMemory<'_>> {
-        let parts = self.texts.iter().zip(&self.tools);
-        let lessons = self.memories.iter().zip(parts);
-        lessons
-            .map(|(memory, (text, tools))| SourceMemory {
-                task: &memory.task,
-                success: memory.success,
-                q_value: memory.q_value,
-                reflection: text,
-                key_mistake: &memory.reflection.key_mistake,
-                correct_action: &memory.reflection.correct_action,
-                guidance: &memory.reflection.guidance,
-                tools,
-            })
-            .collect()
-    }
-
-    async fn write(&self, writer: &dyn SkillWriter) -> Result<Guide, model::Error> {
-        writer.write(&self.lessons()).await
-    }
-}
-
-/// The tools that the advice is about, or those that the run used.
-fn tools_of(memory: &MemoryRecord) -> Vec<String> {
+/// A memory as a writer reads it, with the tools that the advice is about, or those that the run used.
+fn lesson(memory: &MemoryRecord) -> SourceMemory<'_> {
     let reflection = &memory.reflection;
-    if reflection.applicable_tools.is_empty() {
-        reflection.tools_used.clone()
-    } else {
-        reflection.applicable_tools.clone()
+    SourceMemory {
+        task: &memory.task,
+        success: memory.success,
+        q_value: memory.q_value,
+        reflection: reflection.text().into(),
+        key_mistake: &reflection.key_mistake,
+        correct_action: &reflection.correct_action,
+        guidance: &reflection.guidance,
+        tools: match &reflection.applicable_tools {
+            none if none.is_empty() => &reflection.tools_used,
+            tools => tools,
+        },
     }
+}
+
+fn lessons(memories: &[MemoryRecord]) -> Vec<SourceMemory<'_>> {
+    memories.iter().map(lesson).collect()
 }

@@ -54,7 +54,7 @@ impl Engine {
         };
         let batches = batches.into_values().collect();
         let counts = core.store.insert_spans(project, &author, batches).await?;
-        core.spans.count_received(counts);
+        core.spans.totals().receive(counts);
         core.spans.arrived.notify_one();
         Ok(counts)
     }

@@ -7,7 +7,7 @@ use reflect_types::{
 
 use super::handle::Engine;
 use crate::error::{Error, Result};
-use crate::ingest;
+use crate::jobs;
 use crate::review::{NewReview, Refusal};
 use crate::store::{Intake, NewTrace, TraceDeletion, Undecoded};
 
@@ -28,7 +28,7 @@ impl Engine {
             None if core.judge.is_some() => Intake::Unjudged,
             None => Intake::Unreviewed,
             Some(review) if review.reflection.is_some() => {
-                match ingest::learn_authored(core, project, &new, &review).await {
+                match jobs::learn_authored(core, project, &new, &review).await {
                     Ok(learned) => Intake::Learned(learned),
                     // Without a working embedder, the review is queued like any other.
                     Err(error) => {
@@ -142,7 +142,7 @@ impl Engine {
             }
             None => None,
         };
-        let new = ingest::new_trace(trace, self.key().cloned(), self.creates_projects(), now);
+        let new = jobs::new_trace(trace, self.key().cloned(), self.creates_projects(), now);
         Ok((new, review))
     }
 
@@ -154,7 +154,7 @@ impl Engine {
         overruled: Option<ModelVerdict>,
     ) -> Result<NewReview> {
         let key = self.key().cloned();
-        ingest::new_review(self.core(), project, review, mode, key, overruled).await
+        jobs::new_review(self.core(), project, review, mode, key, overruled).await
     }
 }
 

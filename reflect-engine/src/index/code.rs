@@ -82,10 +82,6 @@ pub(super) fn encode(direction: &[f64]) -> Code {
 }
 
 /// Fills in the planes and errors for the code's step.
-#[expect(
-    clippy::inline_always,
-    reason = "only what is inlined is compiled for the instruction set"
-)]
 #[inline(always)]
 fn fill(code: &mut Code, direction: &[f64]) {
     let step = f64::from(code.step);
@@ -100,10 +96,6 @@ fn fill(code: &mut Code, direction: &[f64]) {
 }
 
 /// Fills in the components that share the `at`-th run of words.
-#[expect(
-    clippy::inline_always,
-    reason = "only what is inlined is compiled for the instruction set"
-)]
 #[inline(always)]
 fn fill_words(
     code: &mut Code,
@@ -164,10 +156,6 @@ impl<'a> Planes<'a> {
 }
 
 /// The components of a chunk, in quarters of the step.
-#[expect(
-    clippy::inline_always,
-    reason = "only what is inlined is compiled for the instruction set"
-)]
 #[inline(always)]
 fn unpacked(coarse: &Chunk, fine: &FineChunk) -> [i16; CHUNK] {
     let mut codes = [0; CHUNK];
@@ -193,10 +181,6 @@ pub(super) fn similarity(a: Planes<'_>, b: Planes<'_>) -> f64 {
     (f64::from(dot) * steps / 16.0).clamp(-1.0, 1.0)
 }
 
-#[expect(
-    clippy::inline_always,
-    reason = "only what is inlined is compiled for the instruction set"
-)]
 #[inline(always)]
 fn dot(a: Planes<'_>, b: Planes<'_>) -> i32 {
     let mut left = a.dims.min(b.dims);

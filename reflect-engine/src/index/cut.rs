@@ -60,9 +60,8 @@ impl Cut {
     }
 
     #[expect(
-        clippy::inline_always,
         clippy::needless_bitwise_bool,
-        reason = "only what is inlined is compiled for the instruction set, and without branches it is vectorized"
+        reason = "without branches it is vectorized"
     )]
     #[inline(always)]
     fn admitted_inlined(&self, similarities: &[f64], scores: &[f64], places: &mut Vec<usize>) {

@@ -49,10 +49,6 @@ pub(super) fn fine_dot(probe: &[ProbeChunk], row: &[FineChunk]) -> i32 {
     dispatch!(Level::new(), simd => fine_dot_with(simd, probe, row))
 }
 
-#[expect(
-    clippy::inline_always,
-    reason = "only what is inlined is compiled for the instruction set"
-)]
 #[inline(always)]
 fn dots_with<S: Simd, const N: usize>(
     simd: S,
@@ -72,10 +68,6 @@ fn dots_with<S: Simd, const N: usize>(
 }
 
 /// The dot products of some probes with all rows, of which `COUNT` are read at a time.
-#[expect(
-    clippy::inline_always,
-    reason = "only what is inlined is compiled for the instruction set"
-)]
 #[inline(always)]
 fn dots_of<S: Simd, const SOME: usize, const COUNT: usize, const N: usize>(
     simd: S,
@@ -103,10 +95,6 @@ fn dots_of<S: Simd, const SOME: usize, const COUNT: usize, const N: usize>(
 }
 
 /// The dot products of each probe with each of `COUNT` rows.
-#[expect(
-    clippy::inline_always,
-    reason = "only what is inlined is compiled for the instruction set"
-)]
 #[inline(always)]
 fn sums<S: Simd, const SOME: usize, const COUNT: usize>(
     simd: S,
@@ -148,10 +136,6 @@ fn sums<S: Simd, const SOME: usize, const COUNT: usize>(
     reduced
 }
 
-#[expect(
-    clippy::inline_always,
-    reason = "only what is inlined is compiled for the instruction set"
-)]
 #[inline(always)]
 fn fine_dot_with<S: Simd>(simd: S, probe: &[ProbeChunk], row: &[FineChunk]) -> i32 {
     let lowest = i16x16::splat(simd, 0b11);

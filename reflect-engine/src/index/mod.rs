@@ -8,6 +8,11 @@
 //! What queries read of a project is published and never changes. Learning works on rows of its own, which share with
 //! the published ones what has not changed.
 
+#![expect(
+    clippy::inline_always,
+    reason = "only what is inlined is compiled for the instruction set"
+)]
+
 mod block;
 mod code;
 mod cut;

@@ -47,10 +47,6 @@ impl Probe {
         dispatch!(Level::new(), _simd => Self::of_direction(&direction))
     }
 
-    #[expect(
-        clippy::inline_always,
-        reason = "only what is inlined is compiled for the instruction set"
-    )]
     #[inline(always)]
     fn of_direction(direction: &[f64]) -> Self {
         let mut probe = Self {
@@ -99,10 +95,6 @@ impl Probe {
         dispatch!(Level::new(), _simd => self.coarse_highs_inlined(dots, steps, errors, highs));
     }
 
-    #[expect(
-        clippy::inline_always,
-        reason = "only what is inlined is compiled for the instruction set"
-    )]
     #[inline(always)]
     fn coarse_highs_inlined(&self, dots: &[i32], steps: &[f32], errors: &[f32], highs: &mut [f64]) {
         let offset = COARSE_OFFSET * self.sum;

@@ -73,7 +73,7 @@ async fn record(core: &Arc<Core>, trace: SpanTrace) -> Result<()> {
     });
     let made = made.await?;
     let made = made.map_err(|error| Error::internal("a stored span cannot be read", error))?;
-    core.spans.count_made(&made);
+    core.spans.totals().make(&made);
     if made.without_content > 0 {
         tracing::warn!(
             invocations = made.without_content,
@@ -89,7 +89,7 @@ async fn record(core: &Arc<Core>, trace: SpanTrace) -> Result<()> {
             None => Intake::Unreviewed,
         };
         core.store.insert_trace(&trace.project, new, intake).await?;
-        core.spans.count_run();
+        core.spans.totals().runs += 1;
         core.unjudged.notify_one();
     }
     close(core, trace.key, is_remembered).await;

@@ -47,7 +47,7 @@ pub(super) async fn announce(core: &Core) -> Result<Embedders> {
         announced.await?;
     }
     if found.of_own().is_some_and(|own| own.completed_at.is_some()) {
-        core.embedders.complete();
+        core.embedding().is_complete = true;
     }
     Ok(found)
 }
@@ -64,7 +64,7 @@ impl Embedders {
         let Some(own) = self.of_own().filter(|own| own.completed_at.is_some()) else {
             if self.own.dims > 0 {
                 core.store.announce_embedder(&self.own, true, now).await?;
-                core.embedders.complete();
+                core.embedding().is_complete = true;
             }
             return Ok(());
         };

@@ -233,7 +233,7 @@ impl JudgementWork {
             let mut review = review;
             // A judge cannot ask for less, so it gets what the project and the key allow.
             let limits = [
-                core.settings(&project).await?.max_alpha,
+                core.store.settings(&project).await?.max_alpha,
                 core.key_max_alpha(key.as_ref()).await?,
             ];
             let alpha = review.alpha.unwrap_or(core.alpha);

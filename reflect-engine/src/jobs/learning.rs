@@ -17,7 +17,7 @@ pub(super) const LEARNING: &str = "the embedder or the reflector";
 
 /// Whether new memories of a project keep personal values.
 pub(super) async fn keeps_personal(core: &Core, project: &ProjectId) -> Result<bool> {
-    let settings = core.settings(project).await?;
+    let settings = core.store.settings(project).await?;
     let keeps = settings.keep_personal_values;
     Ok(keeps.unwrap_or(core.keep_personal_values))
 }

@@ -28,7 +28,6 @@ impl LeasedJob {
         job: &ClaimedJob,
         model: &'static str,
     ) -> Self {
-        core.held().push(Arc::clone(owner));
         Self {
             core: Arc::clone(core),
             owner: Arc::clone(owner),
@@ -85,15 +84,6 @@ impl LeasedJob {
         let finished = self.core.store.finish_job(&self.owner, self.key);
         if let Err(error) = finished.await {
             tracing::warn!(job = %self.key, %error, "could not end a job: its lease will expire");
-        }
-    }
-}
-
-impl Drop for LeasedJob {
-    fn drop(&mut self) {
-        let mut held = self.core.held();
-        if let Some(place) = held.iter().position(|owner| *owner == self.owner) {
-            held.swap_remove(place);
         }
     }
 }

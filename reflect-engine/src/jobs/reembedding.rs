@@ -3,7 +3,6 @@
 //! The store knows which memories are left, so a job is one batch, and queued while there is one.
 //! Queries use what is done.
 
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -38,49 +37,45 @@ const RETRY: Backoff = Backoff {
 /// The work on memories of other embedders.
 pub(super) struct ReembeddingWork {
     core: Arc<Core>,
+    state: Mutex<State>,
+}
+
+#[derive(Default)]
+struct State {
     /// Whether this engine has queued the work before. The first time ends the back-off of an earlier
     /// process, whose embedder may have been another.
-    queued: AtomicBool,
+    queued: bool,
     /// The memory up to which the current pass has found nothing left: a long pass does not read again what it has done.
-    cursor: Mutex<ProjectRow>,
+    cursor: ProjectRow,
     /// Whether a pass has ended. From then on, memories lack a vector only if other embedders are in use.
-    looked: AtomicBool,
+    looked: bool,
     /// The number of memories embedded since there was last nothing to do.
-    done: AtomicU64,
+    done: u64,
     /// How long to wait for the next look.
-    pause: Mutex<Duration>,
+    pause: Option<Duration>,
 }
 
 impl ReembeddingWork {
     pub(super) fn new(core: &Arc<Core>) -> Self {
         Self {
             core: Arc::clone(core),
-            queued: AtomicBool::new(false),
-            cursor: Mutex::default(),
-            looked: AtomicBool::new(false),
-            done: AtomicU64::new(0),
-            pause: Mutex::new(Self::POLL),
+            state: Mutex::default(),
         }
     }
 
-    /// The memory up to which this pass has come.
-    fn cursor(&self) -> ProjectRow {
-        *self.cursor.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn set_cursor(&self, row: ProjectRow) {
-        *self.cursor.lock().unwrap_or_else(PoisonError::into_inner) = row;
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Whether a memory lacks a vector. At the end of a pass, another one begins: a task may have changed behind it.
     async fn is_lacking(&self, space: &VectorSpace) -> Result<bool> {
-        let (store, embedders) = (&self.core.store, &self.core.embedders);
-        let after = self.cursor();
+        let store = &self.core.store;
+        let after = self.state().cursor;
         if after != ProjectRow::default() {
             if !store.unembedded(space, after, 1).await?.is_empty() {
                 return Ok(true);
             }
-            self.set_cursor(ProjectRow::default());
+            self.state().cursor = ProjectRow::default();
         }
         let is_lacking = !store
             .unembedded(space, ProjectRow::default(), 1)
@@ -91,21 +86,8 @@ impl ReembeddingWork {
         } else {
             0
         };
-        embedders.set_lacking(lacking);
+        self.core.embedding().lacking = lacking;
         Ok(is_lacking)
-    }
-
-    /// While other embedders are in use, looks often, but spends little of the time with it.
-    fn pause_after(&self, look: Duration, has_others: bool) {
-        *self.pause() = if has_others {
-            (look * 20).clamp(SHORTEST_PAUSE, Self::POLL)
-        } else {
-            Self::POLL
-        };
-    }
-
-    fn pause(&self) -> MutexGuard<'_, Duration> {
-        self.pause.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -119,7 +101,7 @@ impl Work for ReembeddingWork {
     }
 
     fn poll(&self) -> Duration {
-        *self.pause()
+        self.state().pause.unwrap_or(Self::POLL)
     }
 
     async fn queued(&self) {
@@ -129,20 +111,25 @@ impl Work for ReembeddingWork {
     async fn prepare(&self) -> Result<Option<Timestamp>> {
         let core = &self.core;
         let known = embedders::announce(core).await?;
-        let may_lack = known.has_others() || !self.looked.load(Ordering::Relaxed);
+        let may_lack = known.has_others() || !self.state().looked;
         let begun = Instant::now();
         let is_lacking = may_lack && self.is_lacking(&known.own).await?;
-        self.pause_after(begun.elapsed(), known.has_others());
+        // While other embedders are in use, looks often, but spends little of the time with it.
+        let pause = (begun.elapsed() * 20).clamp(SHORTEST_PAUSE, Self::POLL);
+        self.state().pause = known.has_others().then_some(pause);
         if is_lacking {
-            let restart = !self.queued.load(Ordering::Relaxed);
+            let restart = !self.state().queued;
             let embedder = core.embedder.id();
             let queued = core.store.queue_reembedding(embedder, core.now(), restart);
             queued.await?;
-            self.queued.store(true, Ordering::Relaxed);
+            self.state().queued = true;
             return Ok(None);
         }
-        self.looked.store(true, Ordering::Relaxed);
-        let done = self.done.swap(0, Ordering::Relaxed);
+        let done = {
+            let mut state = self.state();
+            state.looked = true;
+            std::mem::take(&mut state.done)
+        };
         if done > 0 {
             let embedder = core.embedder.id();
             tracing::info!(done, embedder, "all memories are embedded");
@@ -171,8 +158,11 @@ impl Work for ReembeddingWork {
             // Another worker has taken the job over.
             None => {}
             Some(Ok(batch)) => {
-                self.done.fetch_add(batch.embedded, Ordering::Relaxed);
-                self.core.embedders.embedded(batch.embedded);
+                self.state().done += batch.embedded;
+                {
+                    let mut embedding = self.core.embedding();
+                    embedding.lacking = embedding.lacking.saturating_sub(batch.embedded);
+                }
                 if batch.is_complete {
                     return job.finish().await;
                 }
@@ -210,7 +200,7 @@ struct Batch {
 impl ReembeddingWork {
     async fn batch(&self, failed: bool) -> Result<Batch> {
         let core = &self.core;
-        let after = self.cursor();
+        let after = self.state().cursor;
         let lacking = core.store.unembedded(&core.space(), after, BATCH).await?;
         if lacking.is_empty() {
             return Ok(Batch {
@@ -230,7 +220,7 @@ impl ReembeddingWork {
             .set_vectors(&core.space(), done, core.now())
             .await?;
         if let Some(last) = last.filter(|_| is_complete) {
-            self.set_cursor(last);
+            self.state().cursor = last;
         }
         Ok(Batch {
             embedded,

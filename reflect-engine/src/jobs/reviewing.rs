@@ -35,7 +35,7 @@ pub(crate) async fn new_review(
     key_id: Option<KeyId>,
     overruled: Option<ModelVerdict>,
 ) -> Result<NewReview> {
-    let limit = core.settings(project).await?.max_alpha;
+    let limit = core.store.settings(project).await?.max_alpha;
     let alpha = match (review.alpha, limit) {
         (Some(alpha), Some(limit)) if alpha > limit => {
             let field = match mode {

@@ -64,7 +64,7 @@ pub(super) trait Work: Send + Sync + 'static {
 /// Runs jobs until the engine stops.
 pub(super) async fn run<W: Work>(core: Arc<Core>, work: W) {
     let work = Arc::new(work);
-    let worker = new_id();
+    let worker = format!("{}/{}", core.worker, W::KIND.as_str());
     let mut stopping = core.stopping.subscribe();
     let mut running = JoinSet::new();
     while !*stopping.borrow() {

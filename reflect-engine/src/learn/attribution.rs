@@ -39,15 +39,6 @@ struct Considered {
     share: f64,
 }
 
-/// A run to add.
-pub(super) struct NewRun {
-    pub(super) task: u64,
-    pub(super) passed: bool,
-    /// How much its verdict counts, from 0 to 1.
-    pub(super) weight: f64,
-    pub(super) given: Vec<Exposure>,
-}
-
 /// How a memory was used.
 #[derive(Default)]
 struct Memory {
@@ -69,20 +60,21 @@ impl Attribution {
             informed: 0.0,
             tasks: HashMap::new(),
             memories: Vec::new(),
-            worlds: WORLDS.map(considered).into(),
+            worlds: WORLDS.iter().copied().map(considered).collect(),
             next_comparison: 1,
             changed: Vec::new(),
         }
     }
 
-    /// Adds a run and the memory that was learned from it, which gets the next place.
-    pub(super) fn add(&mut self, run: NewRun) {
+    /// Adds a run and the memory that was learned from it, which gets the next place. `weight` is how much its
+    /// verdict counts, from 0 to 1.
+    pub(super) fn add(&mut self, task: u64, passed: bool, weight: f64, given: Vec<Exposure>) {
         let next = self.tasks.len();
         let run = Observation {
-            task: *self.tasks.entry(run.task).or_insert(next),
-            passed: run.passed,
-            weight: run.weight,
-            given: run.given.into(),
+            task: *self.tasks.entry(task).or_insert(next),
+            passed,
+            weight,
+            given: given.into(),
         };
         self.tally.add(run.passed);
         self.given += run.given.len();

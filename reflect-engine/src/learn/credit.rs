@@ -7,7 +7,7 @@ use std::time::Instant;
 
 use reflect_types::Review;
 
-use super::attribution::{Attribution, NewRun};
+use super::attribution::Attribution;
 use super::effect::Effect;
 use super::exposure::Exposure;
 use super::kinds::Kinds;
@@ -230,12 +230,8 @@ impl Credit {
             // Hashes come in another order in every process.
             given.sort_unstable_by_key(|given| given.memory);
             given.dedup_by_key(|given| given.memory);
-            self.attribution.add(NewRun {
-                task: run.task,
-                passed: run.passed,
-                weight: run.weight,
-                given,
-            });
+            self.attribution
+                .add(run.task, run.passed, run.weight, given);
             self.places.insert(run.memory, self.keys.len());
             self.keys.push(*key);
             self.last = Some(*key);

@@ -24,7 +24,7 @@ impl Effect {
     /// That of a memory that no run was given, before anything is learned.
     pub(crate) fn untested() -> Self {
         let mut sum = Sum::default();
-        for world in &WORLDS {
+        for world in WORLDS.iter() {
             #[expect(clippy::cast_precision_loss, reason = "there are few worlds")]
             sum.add(world.curve, world.kinds, 1.0 / WORLDS.len() as f64);
         }

@@ -1,5 +1,7 @@
 //! What memories may be like, in several versions. Reviews decide which of them to believe.
 
+use std::sync::LazyLock;
+
 use super::curves;
 use super::kinds::Kinds;
 
@@ -35,23 +37,13 @@ const TASK_VARIANCES: [f64; 2] = [1.0, 4.0];
 pub(super) const COUNT: usize = curves::COUNT * KINDS.len() * TASK_VARIANCES.len();
 
 /// Every combination.
-pub(super) const WORLDS: [World; COUNT] = {
-    let mut worlds = [World {
-        curve: 0,
-        kinds: KINDS[0],
-        task_variance: TASK_VARIANCES[0],
-    }; COUNT];
-    let mut at = 0;
-    while at < COUNT {
-        worlds[at] = World {
-            curve: at % curves::COUNT,
-            kinds: KINDS[at / curves::COUNT % KINDS.len()],
-            task_variance: TASK_VARIANCES[at / curves::COUNT / KINDS.len()],
-        };
-        at += 1;
-    }
-    worlds
-};
+pub(super) static WORLDS: LazyLock<[World; COUNT]> = LazyLock::new(|| {
+    std::array::from_fn(|at| World {
+        curve: at % curves::COUNT,
+        kinds: KINDS[at / curves::COUNT % KINDS.len()],
+        task_variance: TASK_VARIANCES[at / curves::COUNT / KINDS.len()],
+    })
+});
 
 #[cfg(test)]
 mod tests {

@@ -8,14 +8,8 @@ use super::{Candidate, Params, Ranked, Scored, by_score, filter, keep_best, vari
 /// A candidate with its numbers and its place in the answer.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Explained {
-    /// The candidate's key.
-    pub key: i64,
-    /// The cosine similarity with the probe; 0 if they cannot be compared.
-    pub similarity: f64,
-    /// The candidate's utility.
-    pub q: f64,
-    /// The score by the rule.
-    pub score: f64,
+    /// The candidate with its numbers; its similarity is 0 if it cannot be compared.
+    pub ranked: Ranked,
     /// The score with the diversity penalty, in the turn that chose the candidate or the last turn
     /// it lost. `None` if the candidate did not reach the pool.
     pub mmr: Option<f64>,
@@ -41,15 +35,18 @@ pub fn explain(
         let scored = probe.and_then(|probe| Scored::of(&probe, candidate, params));
         let filtered = filter.is_some_and(|f| !filter::matches(f, candidate.metadata));
         match scored {
-            Some(scored) if filtered => others.push(dropped(&scored.ranked, Dropped::Metadata)),
+            Some(scored) if filtered => others.push(dropped(scored.ranked, Dropped::Metadata)),
             Some(scored) if !params.is_near(scored.ranked.similarity, scored.ranked.score) => {
-                others.push(dropped(&scored.ranked, Dropped::Floor));
+                others.push(dropped(scored.ranked, Dropped::Floor));
             }
             Some(scored) if scored.ranked.score < params.rule.least() => {
-                others.push(dropped(&scored.ranked, Dropped::Harm));
+                others.push(dropped(scored.ranked, Dropped::Harm));
             }
             Some(scored) => pool.push(scored),
-            None => others.push(incomparable(candidate, params)),
+            None => {
+                let ranked = incomparable(candidate, params);
+                others.push(dropped(ranked, Dropped::Incomparable));
+            }
         }
     }
     let beyond = keep_best(&mut pool, params.pool());
@@ -58,15 +55,16 @@ pub fn explain(
     } else {
         Dropped::Pool
     };
-    others.extend(beyond.iter().map(|s| dropped(&s.ranked, reason.clone())));
+    others.extend(beyond.iter().map(|s| dropped(s.ranked, reason.clone())));
 
     let (chosen, lost) = variety::choose(&pool, params);
     let mut explained = Vec::with_capacity(candidates.len());
     for (turn, rank) in chosen.iter().zip(1..) {
         explained.push(Explained {
+            ranked: pool[turn.place].ranked,
             mmr: Some(turn.value),
             rank: Some(rank),
-            ..numbers(&pool[turn.place].ranked)
+            dropped: None,
         });
     }
     for turn in lost {
@@ -78,50 +76,34 @@ pub fn explain(
         };
         others.push(Explained {
             mmr: Some(turn.value),
-            ..dropped(&pool[turn.place].ranked, reason)
+            ..dropped(pool[turn.place].ranked, reason)
         });
     }
-    others.sort_unstable_by(|a, b| by_score(&a.ranked(), &b.ranked()));
+    others.sort_unstable_by(|a, b| by_score(&a.ranked, &b.ranked));
     explained.extend(others);
     explained
 }
 
-impl Explained {
-    fn ranked(&self) -> Ranked {
-        Ranked {
-            key: self.key,
-            similarity: self.similarity,
-            q: self.q,
-            score: self.score,
-        }
-    }
-}
-
-fn dropped(ranked: &Ranked, reason: Dropped) -> Explained {
+fn dropped(ranked: Ranked, reason: Dropped) -> Explained {
     Explained {
-        dropped: Some(reason),
-        ..numbers(ranked)
-    }
-}
-
-fn numbers(ranked: &Ranked) -> Explained {
-    Explained {
-        key: ranked.key,
-        similarity: ranked.similarity,
-        q: ranked.q,
-        score: ranked.score,
+        ranked,
         mmr: None,
         rank: None,
-        dropped: None,
+        dropped: Some(reason),
     }
 }
 
-fn incomparable(candidate: &Candidate<'_>, params: &Params) -> Explained {
-    let ranked = Ranked {
+/// The numbers of one candidate. Its similarity is 0 if it cannot be compared.
+pub(crate) fn appraise(probe: &[f32], candidate: &Candidate<'_>, params: &Params) -> Ranked {
+    let scored = Direction::of(probe).and_then(|probe| Scored::of(&probe, candidate, params));
+    scored.map_or_else(|| incomparable(candidate, params), |scored| scored.ranked)
+}
+
+fn incomparable(candidate: &Candidate<'_>, params: &Params) -> Ranked {
+    Ranked {
         key: candidate.key,
         similarity: 0.0,
         q: candidate.merit.q,
         score: params.score(0.0, candidate.merit),
-    };
-    dropped(&ranked, Dropped::Incomparable)
+    }
 }

@@ -17,6 +17,7 @@ use std::cmp::Ordering;
 
 use reflect_types::{Metadata, QueryMemories};
 
+pub(crate) use explain::appraise;
 pub use explain::{Explained, explain};
 pub use filter::matches;
 pub(crate) use filter::{all_match, required_signature, signature};

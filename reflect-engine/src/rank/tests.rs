@@ -130,7 +130,7 @@ fn what_helps_at_any_task_may_be_below_the_noise() {
         let below = explained
             .iter()
             .filter(|e| e.dropped == Some(Dropped::Floor));
-        let below: Vec<_> = below.map(|e| e.key).collect();
+        let below: Vec<_> = below.map(|e| e.ranked.key).collect();
         (keys(&rank(&[1.0, 0.0], &candidates, &params)), below)
     };
     assert_eq!(at(Floor::Noise(0.2)), (vec![2, 1], vec![3]));
@@ -203,7 +203,7 @@ fn an_explanation_says_why_each_was_dropped() {
     };
     let explained = explain(&[1.0, 0.0], &candidates, &params, Some(&ours));
     assert_eq!(explained.len(), candidates.len());
-    let of = |key| explained.iter().find(|e| e.key == key).unwrap();
+    let of = |key| explained.iter().find(|e| e.ranked.key == key).unwrap();
     assert_eq!((of(1).rank, of(1).dropped.clone()), (Some(1), None));
     assert_eq!((of(3).rank, of(3).dropped.clone()), (Some(2), None));
     assert_eq!(of(2).dropped, Some(Dropped::Variety));
@@ -214,7 +214,10 @@ fn an_explanation_says_why_each_was_dropped() {
     assert_eq!(of(7).dropped, Some(Dropped::Incomparable));
     assert_eq!(of(145).dropped, Some(Dropped::Limit));
     assert_eq!(of(149).dropped, Some(Dropped::Pool));
-    assert_eq!((of(149).q, of(149).mmr, of(149).rank), (0.0, None, None));
+    assert_eq!(
+        (of(149).ranked.q, of(149).mmr, of(149).rank),
+        (0.0, None, None)
+    );
 }
 
 /// Greedy choice as it is defined, with nothing saved.
@@ -280,7 +283,7 @@ proptest! {
 
         let explained = explain(&probe, &candidates, &params, None);
         let answer: Vec<_> =
-            explained.iter().take_while(|e| e.rank.is_some()).map(|e| e.key).collect();
+            explained.iter().take_while(|e| e.rank.is_some()).map(|e| e.ranked.key).collect();
         prop_assert_eq!(answer, keys(&ranked));
         prop_assert!(explained.iter().all(|e| e.rank.is_some() != e.dropped.is_some()));
 

@@ -55,31 +55,23 @@ pub(crate) async fn appraise(
     let rule = Rule::of(&query, &default, learned);
     let params = Params::new(&query, rule, core.floor);
     let vectors = core.store.vectors(project, &core.space(), &keys).await?;
-    let utilities: HashMap<_, _> = found
-        .iter()
-        .map(|(key, memory)| (*key, memory.q_value))
-        .collect();
-    let candidates: Vec<_> = vectors
-        .iter()
-        .map(|(key, vector)| {
-            let q = utilities.get(key).copied().unwrap_or_default();
-            Candidate {
-                key: *key,
-                vector,
-                merit: Merit::of(q, accounts.get(key)),
-                metadata: None,
-            }
-        })
-        .collect();
-    let explained = rank::explain(&probe, &candidates, &params, None);
-    let explained: HashMap<_, _> = explained.iter().map(|one| (one.key, one)).collect();
+    let vectors: HashMap<_, _> = vectors.into_iter().collect();
     let appraised = found.into_iter().map(|(key, memory)| {
-        let numbers = explained.get(&key);
+        let account = accounts.get(&key);
+        let ranked = vectors.get(&key).map(|vector| {
+            let candidate = Candidate {
+                key,
+                vector,
+                merit: Merit::of(memory.q_value, account),
+                metadata: None,
+            };
+            rank::appraise(&probe, &candidate, &params)
+        });
         Appraisal {
             memory: memory.neutral(),
-            similarity: numbers.map(|one| one.similarity),
-            score: numbers.map(|one| params.rule.shown(one.score)),
-            evidence: accounts.get(&key).copied().map(Evidence::from),
+            similarity: ranked.map(|ranked| ranked.similarity),
+            score: ranked.map(|ranked| params.rule.shown(ranked.score)),
+            evidence: account.copied().map(Evidence::from),
         }
     });
     Ok(appraised.collect())

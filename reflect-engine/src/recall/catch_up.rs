@@ -110,7 +110,7 @@ async fn changes(
 ) -> Result<MemoryChanges> {
     let read = core.store.memory_changes(project, space, since, limit);
     let mut page = read.await?;
-    page.settings.role = core.embedders.role().unwrap_or_default();
+    page.settings.role = core.embedding().role.unwrap_or_default();
     Ok(page)
 }
 

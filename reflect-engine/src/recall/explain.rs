@@ -56,21 +56,22 @@ pub(crate) async fn explain(
     })
     .await?;
     explained.truncate(Explanation::MAX_MEMORIES);
-    let keys: Vec<_> = explained.iter().map(|memory| memory.key).collect();
+    let keys: Vec<_> = explained.iter().map(|memory| memory.ranked.key).collect();
     let records = core.store.memories(project, &keys).await?;
     let mut records: HashMap<_, _> = records.into_iter().collect();
     let memories = explained.into_iter().filter_map(|memory| {
-        let record = records.remove(&memory.key)?.neutral();
-        let account = survey.account(memory.key);
+        let ranked = memory.ranked;
+        let record = records.remove(&ranked.key)?.neutral();
+        let account = survey.account(ranked.key);
         let (similar_runs, similar_passed) = survey.similar_runs(&record.id);
         Some(ExplainedMemory {
             similar_runs,
             similar_passed,
             id: record.id,
             task: neutral::excerpt(&record.task, Memory::MAX_TASK).into_owned(),
-            similarity: memory.similarity,
-            q_value: memory.q,
-            score: params.rule.shown(memory.score),
+            similarity: ranked.similarity,
+            q_value: ranked.q,
+            score: params.rule.shown(ranked.score),
             evidence: account
                 .filter(|_| params.rule.is_learned())
                 .map(Evidence::from),

@@ -67,9 +67,11 @@ impl Survey {
             }
         }
         let explained = self.explained();
-        let similar = explained.iter().filter(|run| run.similarity >= SIMILAR);
-        for run in similar.filter(|run| new.contains(&run.key)) {
-            let Some(run) = self.kept.get(&run.key) else {
+        let similar = explained
+            .iter()
+            .filter(|run| run.ranked.similarity >= SIMILAR);
+        for run in similar.filter(|run| new.contains(&run.ranked.key)) {
+            let Some(run) = self.kept.get(&run.ranked.key) else {
                 continue;
             };
             for id in &run.given {
@@ -82,7 +84,7 @@ impl Survey {
         let most = Explanation::MAX_MEMORIES.saturating_add(self.params.limit);
         for (place, memory) in explained.iter().enumerate() {
             if place >= most && memory.mmr.is_none() {
-                self.kept.remove(&memory.key);
+                self.kept.remove(&memory.ranked.key);
             }
         }
     }

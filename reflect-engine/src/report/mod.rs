@@ -44,8 +44,8 @@ pub fn of_runs(tallies: &[Tally], by: Option<&Grouping>) -> Report {
     Report {
         traces,
         waiting,
-        people: all.people_outcomes(),
-        models: all.models_outcomes(),
+        people: all.outcomes(all.people),
+        models: all.outcomes(all.models),
         groups: grouped(groups, by),
         groups_left_out: groups_left_out.try_into().unwrap_or(u64::MAX),
         months: months.collect(),
@@ -67,8 +67,8 @@ fn grouped(groups: BTreeMap<Option<&str>, Counts>, by: Option<&Grouping>) -> Vec
     }
     let group = |(value, counts): (Option<&str>, Counts)| Group {
         value: value.map(ToOwned::to_owned),
-        people: counts.people_outcomes(),
-        models: counts.models_outcomes(),
+        people: counts.outcomes(counts.people),
+        models: counts.outcomes(counts.models),
     };
     groups.into_iter().map(group).collect()
 }

@@ -51,15 +51,8 @@ impl Counts {
         }
     }
 
-    pub(super) fn people_outcomes(&self) -> Outcomes {
-        self.outcomes(self.people)
-    }
-
-    pub(super) fn models_outcomes(&self) -> Outcomes {
-        self.outcomes(self.models)
-    }
-
-    fn outcomes(&self, verdicts: Verdicts) -> Outcomes {
+    /// What these verdicts of the runs show.
+    pub(super) fn outcomes(&self, verdicts: Verdicts) -> Outcomes {
         let Verdicts {
             all,
             memories,

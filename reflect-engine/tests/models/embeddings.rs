@@ -15,7 +15,7 @@ use crate::{client, given_time, reviewed, server};
 #[tokio::test]
 async fn embeddings_are_batched_and_cached_and_their_dimensions_learned() {
     let server = server([]).await;
-    let embedder = ModelEmbedder::new(client(&server)).batch(2).cache(2);
+    let embedder = ModelEmbedder::new(client(&server));
     let place = server.url().replace("http://", "").replace("/v1", "");
     assert_eq!(embedder.id(), format!("model:{place}/test-model"));
     assert_eq!(embedder.dims(), 0);
@@ -26,12 +26,16 @@ async fn embeddings_are_batched_and_cached_and_their_dimensions_learned() {
     assert!(vectors[1].iter().all(|x| *x == 0.0) && vectors[1].len() == 64);
     let length: f32 = vectors[0].iter().map(|x| x * x).sum();
     assert!((length - 1.0).abs() < 1e-5);
-    // Three texts that say something, two a request.
-    assert_eq!(server.asked().len(), 2);
+    // Three texts that say something, in one request.
+    assert_eq!(server.asked().len(), 1);
     embedder.embed(&["cancel", "ship it"]).await.unwrap();
-    assert_eq!(server.asked().len(), 2, "the latest two are kept");
-    embedder.embed(&["refund order 7"]).await.unwrap();
-    assert_eq!(server.asked().len(), 3, "the oldest is forgotten");
+    assert_eq!(server.asked().len(), 1, "they are cached");
+    let many: Vec<_> = (0..=ModelEmbedder::BATCH)
+        .map(|n| format!("refund {n}"))
+        .collect();
+    let many: Vec<_> = many.iter().map(String::as_str).collect();
+    embedder.embed(&many).await.unwrap();
+    assert_eq!(server.asked().len(), 3, "one more than fits a request");
 
     let declared = ModelEmbedder::new(client(&server)).dimensions(16);
     assert_eq!(declared.id(), format!("model:{place}/test-model@16"));

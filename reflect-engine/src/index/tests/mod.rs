@@ -90,7 +90,7 @@ fn checked_shortlist(
     let all: Vec<_> = memories.keys().copied().collect();
     let explained = explain(probe, &candidates(memories, &all), params, filter);
     for e in explained.iter().filter(|e| e.mmr.is_some()) {
-        assert!(read.contains(&e.key), "{e:?} is missing");
+        assert!(read.contains(&e.ranked.key), "{e:?} is missing");
     }
 
     assert_eq!(

@@ -7,7 +7,7 @@
 
 use fastrand::Rng;
 
-use super::super::attribution::{Attribution, NewRun};
+use super::super::attribution::Attribution;
 use super::super::belief::{Belief, EASE, EASE_VARIANCE, probability};
 use super::super::curves::CURVES;
 use super::super::exposure::Exposure;
@@ -57,12 +57,7 @@ fn learned(runs: &[Run]) -> Attribution {
             memory: *memory,
             similarity: *similarity,
         });
-        model.add(NewRun {
-            task: run.task,
-            passed: run.passed,
-            weight: run.weight,
-            given: given.collect(),
-        });
+        model.add(run.task, run.passed, run.weight, given.collect());
     }
     model
 }

@@ -11,7 +11,7 @@ use reflect_types::{Reflection, Verdict};
 
 use super::error::Error;
 use super::port::{JudgedRun, ReflectionWriter};
-use super::prose::{quote, sentence, shorten};
+use super::prose::{distinct, quote, sentence, shorten};
 use super::steps::{Step, is_a_run, steps};
 use call::{Call, Outcome, calls};
 
@@ -196,14 +196,4 @@ fn counted(texts: impl Iterator<Item = (String, bool)>) -> Vec<(String, bool)> {
             count => (format!("{text} ({count}x)"), has_led),
         });
     shown.collect()
-}
-
-fn distinct<'a>(names: impl Iterator<Item = &'a str>, limit: usize) -> Vec<String> {
-    let mut distinct: Vec<String> = Vec::new();
-    for name in names {
-        if distinct.len() < limit && !distinct.iter().any(|known| known == name) {
-            distinct.push(name.to_owned());
-        }
-    }
-    distinct
 }

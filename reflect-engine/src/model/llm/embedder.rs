@@ -5,13 +5,12 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use async_trait::async_trait;
 use reflect_models::{Client, tokens};
 
-use super::cache::Cache;
 use crate::model::error::Error;
 use crate::model::port::Embedder;
 
 /// Embeds with a model behind `/v1/embeddings`.
 ///
-/// Texts are sent in batches, and the latest vectors are cached. The number of dimensions is taken
+/// Texts are sent in batches, and vectors are cached. The number of dimensions is taken
 /// from the first answer unless it is set; a different number is accepted once a second answer
 /// confirms it.
 pub struct ModelEmbedder {
@@ -20,19 +19,18 @@ pub struct ModelEmbedder {
     /// 0 until known.
     dims: AtomicUsize,
     asked_dims: Option<u32>,
-    noise_floor: f32,
-    batch: usize,
     max_tokens: usize,
-    cache: Mutex<Cache>,
+    /// The vectors of texts, as many as [`CACHED`](Self::CACHED).
+    cache: Mutex<HashMap<String, Vec<f32>>>,
 }
 
 impl ModelEmbedder {
-    /// The default similarity below which texts are unrelated. It fits models like `text-embedding-3-small`.
+    /// The similarity below which texts are unrelated. It fits models like `text-embedding-3-small`.
     pub const NOISE_FLOOR: f32 = 0.2;
-    /// The default number of texts in one request.
-    pub const DEFAULT_BATCH: usize = 64;
-    /// The default number of cached vectors.
-    pub const DEFAULT_CACHE: usize = 2_048;
+    /// The number of texts in one request.
+    pub const BATCH: usize = 64;
+    /// The number of vectors that are cached. Then the cache begins anew.
+    pub const CACHED: usize = 2_048;
     /// The default limit of tokens of a text. Tokens are estimated, so this is half of what models
     /// like `text-embedding-3-small` accept.
     pub const DEFAULT_MAX_TOKENS: usize = 4_000;
@@ -44,10 +42,8 @@ impl ModelEmbedder {
             client,
             dims: AtomicUsize::new(0),
             asked_dims: None,
-            noise_floor: Self::NOISE_FLOOR,
-            batch: Self::DEFAULT_BATCH,
             max_tokens: Self::DEFAULT_MAX_TOKENS,
-            cache: Mutex::new(Cache::new(Self::DEFAULT_CACHE)),
+            cache: Mutex::default(),
         }
     }
 
@@ -61,20 +57,6 @@ impl ModelEmbedder {
         self
     }
 
-    /// Sets the similarity below which texts are unrelated, which differs between models: measure it.
-    #[must_use]
-    pub fn unrelated_below(mut self, similarity: f32) -> Self {
-        self.noise_floor = similarity;
-        self
-    }
-
-    /// Sets the number of texts in one request.
-    #[must_use]
-    pub fn batch(mut self, texts: usize) -> Self {
-        self.batch = texts.max(1);
-        self
-    }
-
     /// Limits the [estimated](tokens::estimate) tokens of a text; of a longer one only the beginning is
     /// embedded.
     #[must_use]
@@ -83,14 +65,7 @@ impl ModelEmbedder {
         self
     }
 
-    /// Sets the number of cached vectors; 0 disables the cache.
-    #[must_use]
-    pub fn cache(mut self, vectors: usize) -> Self {
-        self.cache = Mutex::new(Cache::new(vectors));
-        self
-    }
-
-    fn cached(&self) -> MutexGuard<'_, Cache> {
+    fn cached(&self) -> MutexGuard<'_, HashMap<String, Vec<f32>>> {
         self.cache.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -202,7 +177,7 @@ impl Embedder for ModelEmbedder {
     }
 
     fn noise_floor(&self) -> f32 {
-        self.noise_floor
+        Self::NOISE_FLOOR
     }
 
     async fn embed(&self, texts: &[&str]) -> Result<Vec<Vec<f32>>, Error> {
@@ -223,13 +198,17 @@ impl Embedder for ModelEmbedder {
                 }
             }
         }
-        for batch in missing.chunks(self.batch) {
+        for batch in missing.chunks(Self::BATCH) {
             let asked: Vec<&str> = batch
                 .iter()
                 .map(|text| tokens::prefix(text.trim_start(), self.max_tokens))
                 .collect();
             for (&text, vector) in batch.iter().zip(self.ask(&asked).await?) {
-                self.cached().put(text, vector.clone());
+                let mut cache = self.cached();
+                if cache.len() >= Self::CACHED {
+                    cache.clear();
+                }
+                cache.insert(text.to_owned(), vector.clone());
                 found.insert(text, vector);
             }
         }

@@ -1,6 +1,5 @@
 //! Adapters that ask a language model for reflections, skills, verdicts and vectors.
 
-mod cache;
 mod embedder;
 mod judge;
 mod reflection_writer;

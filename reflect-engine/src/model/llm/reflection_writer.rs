@@ -10,6 +10,7 @@ use super::tame::tamed;
 use crate::model::error::Error;
 use crate::model::extractive::Extractive;
 use crate::model::port::{JudgedRun, ReflectionWriter};
+use crate::model::prose::distinct;
 
 /// The most words of a field.
 const WORDS: usize = 80;
@@ -191,6 +192,8 @@ impl ReflectionDraft {
         let tools = tools.map(str::trim).filter(|tool| is_name(tool));
         let [summary, key_mistake, guidance] =
             [&self.summary, &self.key_mistake, &self.guidance].map(|text| tamed(text, WORDS));
+        let called = messages.iter().flat_map(Message::calls);
+        let called = called.map(|call| call.function.name.as_str());
         // Another field replaces a missing summary, so that the advice is kept.
         let headline = [&summary, &key_mistake, &guidance];
         let headline = headline.into_iter().find(|text| !text.is_empty());
@@ -198,7 +201,7 @@ impl ReflectionDraft {
             summary: headline.cloned().unwrap_or_default(),
             correct_action: tamed(&self.correct_action, WORDS),
             applicable_tools: tools.take(MAX_TOOLS).map(str::to_owned).collect(),
-            tools_used: tools_used(messages),
+            tools_used: distinct(called.filter(|tool| is_name(tool)), MAX_TOOLS),
             key_mistake,
             guidance,
             ..Reflection::default()
@@ -211,18 +214,6 @@ fn is_name(tool: &str) -> bool {
     let fits = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-' | '.' | ':' | '/');
     let named = tool.chars().any(char::is_alphabetic);
     named && tool.chars().count() <= 64 && tool.chars().all(fits)
-}
-
-/// The tools in the order of their first call.
-fn tools_used(messages: &[Message]) -> Vec<String> {
-    let mut used: Vec<String> = Vec::new();
-    for call in messages.iter().flat_map(Message::calls) {
-        let name = &call.function.name;
-        if is_name(name) && !used.contains(name) && used.len() < MAX_TOOLS {
-            used.push(name.clone());
-        }
-    }
-    used
 }
 
 #[cfg(test)]

@@ -126,7 +126,7 @@ fn line(memory: &SourceMemory<'_>) -> String {
         .map(|(label, text)| format!("{label}: {}", tamed(text, WORDS)))
         .collect();
     if texts.is_empty() {
-        texts.push(tamed(memory.reflection, WORDS));
+        texts.push(tamed(&memory.reflection, WORDS));
     }
     format!(
         "- [{kind}, utility {:.2}] {}",

@@ -2,110 +2,35 @@
 
 use super::keys::{self, is_id};
 use super::mail::address;
-use super::names::is_word;
+use super::names::{is_among, is_word};
 use super::number::number;
 
 /// The nouns before the number of a case: `order #W5918442` becomes `order order_id`.
-const NUMBERED: &[&str] = &[
-    "account",
-    "application",
-    "appointment",
-    "booking",
-    "case",
-    "certificate",
-    "claim",
-    "complaint",
-    "confirmation",
-    "contract",
-    "customer",
-    "employee",
-    "invoice",
-    "loan",
-    "member",
-    "membership",
-    "order",
-    "passenger",
-    "passport",
-    "patient",
-    "payment",
-    "policy",
-    "receipt",
-    "reference",
-    "refund",
-    "reservation",
-    "return",
-    "shipment",
-    "subscription",
-    "ticket",
-    "tracking",
-    "transaction",
-    "user",
-    "voucher",
-];
+const NUMBERED: &str = "account application appointment booking case certificate claim complaint \
+    confirmation contract customer employee invoice loan member membership order passenger \
+    passport patient payment policy receipt reference refund reservation return shipment \
+    subscription ticket tracking transaction user voucher";
 
 /// Nouns before which bare digits are an amount, or a value that is returned.
-const OF_AMOUNTS: [&str; 3] = ["payment", "refund", "return"];
+const OF_AMOUNTS: &str = "payment refund return";
 
 /// Nouns that are also words of a program: a word with few digits after them is none of a case, as in `return JSON5`.
-const OF_PROGRAMS: [&str; 2] = ["case", "return"];
+const OF_PROGRAMS: &str = "case return";
 
 /// Words between a noun and its number.
-const LABELS: [&str; 5] = ["number", "no", "nr", "id", "code"];
+const LABELS: &str = "number no nr id code";
 
 /// What is counted, after its number.
-const UNITS: &[&str] = &[
-    "bytes",
-    "cents",
-    "chars",
-    "characters",
-    "days",
-    "dollars",
-    "entries",
-    "euros",
-    "eur",
-    "files",
-    "gbp",
-    "hours",
-    "items",
-    "kb",
-    "lines",
-    "mb",
-    "meters",
-    "miles",
-    "minutes",
-    "ms",
-    "orders",
-    "people",
-    "percent",
-    "pieces",
-    "points",
-    "pounds",
-    "requests",
-    "rows",
-    "seconds",
-    "sec",
-    "steps",
-    "times",
-    "tokens",
-    "units",
-    "usd",
-    "users",
-    "weeks",
-    "words",
-    "years",
-];
+const UNITS: &str = "bytes cents chars characters days dollars entries euros eur files gbp hours \
+    items kb lines mb meters miles minutes ms orders people percent pieces points pounds \
+    requests rows seconds sec steps times tokens units usd users weeks words years";
 
 /// Units after digits in the same word, in capitals.
-const CAPITAL_UNITS: &[&str] = &[
-    "AUD", "CAD", "CHF", "CNY", "EUR", "GB", "GBP", "INR", "JPY", "KB", "KM", "MB", "TB", "USD",
-];
+const CAPITAL_UNITS: &str = "AUD CAD CHF CNY EUR GB GBP INR JPY KB KM MB TB USD";
 
 /// Words with a number that name a thing of technology.
-const TECHNICAL: &[&str] = &[
-    "aes", "base", "covid", "es", "float", "http", "https", "int", "ipv", "iso", "md", "mp",
-    "oauth", "python", "rfc", "rs", "rsa", "sha", "sha1", "sha2", "sha3", "tls", "type", "uint",
-    "utf", "uuid", "version",
-];
+const TECHNICAL: &str = "aes base covid es float http https int ipv iso md mp oauth python rfc \
+    rs rsa sha sha1 sha2 sha3 tls type uint utf uuid version";
 
 /// The number of a case.
 pub(super) struct Case<'a> {
@@ -155,9 +80,9 @@ pub(super) fn case<'a>(before: &str, text: &'a str) -> Option<Case<'a>> {
     let announced = announced(before)?;
     let is_something_else = !is_marked
         && if has_letters {
-            digits < 5 && is_among(announced.noun, &OF_PROGRAMS)
+            digits < 5 && is_among(announced.noun, OF_PROGRAMS)
         } else {
-            is_among(announced.noun, &OF_AMOUNTS)
+            is_among(announced.noun, OF_AMOUNTS)
         };
     (!is_something_else).then(|| Case {
         length: text.len() - after.len(),
@@ -190,7 +115,7 @@ fn announced(before: &str) -> Option<Announced<'_>> {
         }
         _ => (rest, word),
     };
-    if is_among(label, &LABELS) {
+    if is_among(label, LABELS) {
         let (_, noun, _) = last_word(label_rest);
         if let Some(role) = role_of_noun(noun) {
             return Some(announced(role));
@@ -222,7 +147,7 @@ fn last_word(text: &str) -> (&str, &str, &str) {
         at + whole[at..].chars().next().map_or(0, char::len_utf8)
     });
     let word = &whole[start..];
-    if whole.len() < bare.len() && !is_among(word, &["no", "nr"]) {
+    if whole.len() < bare.len() && !is_among(word, "no nr") {
         return ("", "", "");
     }
     (&whole[..start], word, separators)
@@ -234,10 +159,7 @@ fn is_separator(c: char) -> bool {
 
 /// `order_id` for `Order`.
 fn role_of_noun(noun: &str) -> Option<String> {
-    let known = NUMBERED
-        .iter()
-        .find(|known| known.eq_ignore_ascii_case(noun))?;
-    Some(format!("{known}_id"))
+    is_among(noun, NUMBERED).then(|| format!("{}_id", noun.to_ascii_lowercase()))
 }
 
 /// Whether a key names the number of a case or of a person, as `reservation_id` and `orders`.
@@ -256,7 +178,8 @@ fn is_ordinary(code: &str) -> bool {
     let tail = code.trim_start_matches(is_digit).trim_start_matches('-');
     let is_quantity = code.starts_with(is_digit)
         && !tail.contains(is_digit)
-        && (!tail.contains(|c: char| c.is_ascii_uppercase()) || CAPITAL_UNITS.contains(&tail));
+        && (!tail.contains(|c: char| c.is_ascii_uppercase())
+            || CAPITAL_UNITS.split(' ').any(|unit| unit == tail));
     let stem = code.trim_end_matches(is_digit).trim_end_matches(['-', '_']);
     let is_technical = is_among(stem, TECHNICAL);
     let is_size = code.split_once('x').is_some_and(|(width, height)| {
@@ -327,8 +250,4 @@ pub(super) fn id(text: &str) -> Option<usize> {
     let (_, digits) = text[..end].rsplit_once('_')?;
     let is_id = digits.len() >= 4 && digits.bytes().all(|byte| byte.is_ascii_digit());
     is_id.then_some(end)
-}
-
-fn is_among(word: &str, words: &[&str]) -> bool {
-    words.iter().any(|known| known.eq_ignore_ascii_case(word))
 }

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::case::is_of_a_case;
 use super::keys::{self, is_id, is_of_people, is_person, is_personal, member_id, names_a_person};
-use super::names::{is_full_name, is_word};
+use super::names::{is_among, is_full_name, is_word};
 
 const MAX_VALUES: usize = 512;
 /// How many times as long as its value a role may be.
@@ -105,8 +105,7 @@ fn is_no_value(text: &str) -> bool {
     const PLACEHOLDERS: &str = "none unknown null nil n/a true false default test testing tests example sample dummy \
         placeholder undefined anonymous admin root guest user customer string number integer email phone name address \
         redacted hidden masked empty not_available not_provided unspecified";
-    let lower = text.to_ascii_lowercase();
-    PLACEHOLDERS.split_whitespace().any(|known| known == lower)
+    is_among(text, PLACEHOLDERS)
 }
 
 /// Whether a text under a key of an identifier is one rather than a word: one word with a digit, or all in capitals

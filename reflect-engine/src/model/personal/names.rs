@@ -4,19 +4,9 @@ const TITLES: [&str; 9] = [
     "Mr", "Mrs", "Ms", "Mx", "Miss", "Dr", "Prof", "Herr", "Frau",
 ];
 
-/// What stands before a name in a task, and the number of capitalised words that a name has at least there.
-const OPENINGS: [(&str, usize); 10] = [
-    ("name is ", 1),
-    ("You are ", 2),
-    ("I am ", 2),
-    ("I'm ", 2),
-    ("customer ", 2),
-    ("patient ", 2),
-    ("passenger ", 2),
-    ("client ", 2),
-    ("guest ", 2),
-    ("named ", 2),
-];
+/// What stands before a name in a task. A name has two capitalised words at least there, but for the first.
+const OPENINGS: &str =
+    "name is |You are |I am |I'm |customer |patient |passenger |client |guest |named ";
 
 /// The words of the names after a title, as `Dr. Li` and `Mrs Li`. One without a dot is a title in capitals only.
 pub(super) fn names_after_titles(text: &str) -> Vec<&str> {
@@ -38,12 +28,13 @@ pub(super) fn names_after_titles(text: &str) -> Vec<&str> {
 /// The words of the names that a task announces: `Your name is Mia Li`, `You are Mia Li` and `customer Mia Li`.
 pub(super) fn names_after_openings(text: &str) -> Vec<&str> {
     let mut names = Vec::new();
-    for (opening, fewest) in &OPENINGS {
+    for (place, opening) in OPENINGS.split('|').enumerate() {
+        let fewest = if place == 0 { 1 } else { 2 };
         let (first, rest) = opening.split_at(1);
         for (at, _) in text.match_indices(rest) {
             let before = without_letter(&text[..at], first);
             let name = name_in(&text[at + rest.len()..]);
-            if name.len() >= *fewest && before.is_some_and(|before| !before.ends_with(is_word)) {
+            if name.len() >= fewest && before.is_some_and(|before| !before.ends_with(is_word)) {
                 names.extend(name);
             }
         }
@@ -90,4 +81,11 @@ fn is_name(word: &str) -> bool {
 
 pub(super) fn is_word(c: char) -> bool {
     c.is_alphanumeric() || c == '_'
+}
+
+/// Whether a word is one of these, in any case.
+pub(super) fn is_among(word: &str, words: &str) -> bool {
+    words
+        .split(' ')
+        .any(|known| known.eq_ignore_ascii_case(word))
 }

@@ -1,21 +1,10 @@
 //! Cards, phones and other long numbers.
 
+use super::names::is_among;
+
 /// Words before a phone number.
-const HINTS: [&str; 13] = [
-    "call",
-    "cell",
-    "contact",
-    "dial",
-    "fax",
-    "mobile",
-    "number",
-    "phone",
-    "reach",
-    "ring",
-    "tel",
-    "telephone",
-    "whatsapp",
-];
+const HINTS: &str =
+    "call cell contact dial fax mobile number phone reach ring tel telephone whatsapp";
 
 /// More groups than a phone number has are not looked at.
 const MAX_GROUPS: usize = 7;
@@ -52,7 +41,7 @@ pub(super) fn announces_phone(before: &str) -> bool {
     let words = before.rsplit(|c: char| !c.is_alphanumeric());
     // There are empty ones between two separators.
     let mut words = words.take(6).filter(|word| !word.is_empty()).take(3);
-    words.any(|word| HINTS.iter().any(|hint| hint.eq_ignore_ascii_case(word)))
+    words.any(|word| is_among(word, HINTS))
 }
 
 /// Reads the groups of digits at the beginning of the text, each with its start and end, and counts them.

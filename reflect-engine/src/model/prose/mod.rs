@@ -15,4 +15,4 @@ pub(super) use task::condense;
 pub(super) use verbatim::verbatim;
 #[cfg(test)]
 pub(super) use words::count_words;
-pub(super) use words::is_common;
+pub(super) use words::{distinct, is_common};

@@ -25,6 +25,20 @@ pub(in crate::model) fn count_words(text: &str) -> usize {
     text.split_whitespace().count()
 }
 
+/// The first names, each once.
+pub(in crate::model) fn distinct<'a>(
+    names: impl Iterator<Item = &'a str>,
+    limit: usize,
+) -> Vec<String> {
+    let mut distinct: Vec<String> = Vec::new();
+    for name in names {
+        if distinct.len() < limit && !distinct.iter().any(|known| known == name) {
+            distinct.push(name.to_owned());
+        }
+    }
+    distinct
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -1,5 +1,7 @@
+use std::borrow::Cow;
+
 /// A memory as a [`SkillWriter`](crate::model::SkillWriter) reads it.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct SourceMemory<'a> {
     /// The task of its run.
     pub task: &'a str,
@@ -8,7 +10,7 @@ pub struct SourceMemory<'a> {
     /// The utility, from 0 to 1.
     pub q_value: f64,
     /// The reflection as one text, for memories without the fields below.
-    pub reflection: &'a str,
+    pub reflection: Cow<'a, str>,
     /// The mistake.
     pub key_mistake: &'a str,
     /// The action that would have been right, or was.

@@ -100,7 +100,7 @@ fn a_memory_without_fields_gives_its_text() {
     let memory = SourceMemory {
         task: "t",
         success: true,
-        reflection: "Use the other form.",
+        reflection: "Use the other form.".into(),
         ..SourceMemory::default()
     };
     let guide = write_skill("", 1, &[memory]);

@@ -35,9 +35,9 @@ impl StaticEmbedder {
     /// The vector of one text: of length 1, or all zero without a word.
     pub fn vector(self, text: &str) -> Result<Vec<f32>, Error> {
         match &*TABLE {
-            Ok(table) => Ok(table.embed(&personal::roles_by_form(text))),
-            Err(damage) => Err(Error {
-                message: format!("the bundled embedder is damaged: {damage}; rebuild the crate"),
+            Some(table) => Ok(table.embed(&personal::roles_by_form(text))),
+            None => Err(Error {
+                message: "the bundled embedder is damaged: rebuild the crate".to_owned(),
                 retryable: false,
                 source: None,
             }),

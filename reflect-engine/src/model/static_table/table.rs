@@ -11,7 +11,7 @@ use crate::model::vector::unit;
 /// The number of components of a vector.
 pub(super) const DIMS: usize = 256;
 
-pub(super) static TABLE: LazyLock<Result<Table, String>> = LazyLock::new(|| {
+pub(super) static TABLE: LazyLock<Option<Table>> = LazyLock::new(|| {
     Table::read(
         include_bytes!("../../../assets/static-embedder/static-embedder.safetensors"),
         include_str!("../../../assets/static-embedder/vocab.txt"),
@@ -49,35 +49,23 @@ struct Tensor {
 }
 
 impl Table {
-    /// Reads a safetensors file: the length of a JSON header, the header, the tensors.
-    fn read(file: &'static [u8], vocabulary: &'static str) -> Result<Self, String> {
-        let (length, rest) = file.split_first_chunk().ok_or("it has no header")?;
-        let (header, data) = usize::try_from(u64::from_le_bytes(*length))
-            .ok()
-            .and_then(|length| rest.split_at_checked(length))
-            .ok_or("its header is cut off")?;
-        let header: Header = serde_json::from_slice(header).map_err(|error| error.to_string())?;
-        let pieces = header
-            .metadata
-            .pieces
-            .parse()
-            .map_err(|_| "its number of pieces is not a number")?;
-        let vocabulary = Vocabulary::new(vocabulary, pieces)?;
+    /// Reads a safetensors file: the length of a JSON header, the header, the tensors. `None` if it is damaged, or does
+    /// not have one row for each line of the vocabulary.
+    fn read(file: &'static [u8], vocabulary: &'static str) -> Option<Self> {
+        let (length, rest) = file.split_first_chunk()?;
+        let length = usize::try_from(u64::from_le_bytes(*length)).ok()?;
+        let (header, data) = rest.split_at_checked(length)?;
+        let header: Header = serde_json::from_slice(header).ok()?;
+        let vocabulary = Vocabulary::new(vocabulary, header.metadata.pieces.parse().ok()?)?;
         let count = vocabulary.len();
-        let table = header.table.bytes(data, "U8", &[count, ROW])?;
-        let scale = header.scale.bytes(data, "F16", &[count])?;
-        match (table.as_chunks(), scale.as_chunks()) {
-            ((rows, []), (scales, [])) if rows.len() == count && scales.len() == count => {
-                Ok(Self {
-                    vocabulary,
-                    rows,
-                    scales,
-                })
-            }
-            _ => Err(format!(
-                "it does not have one row for each of the {count} words"
-            )),
-        }
+        let (rows, more_rows) = header.table.bytes(data, "U8", &[count, ROW])?.as_chunks();
+        let (scales, more_scales) = header.scale.bytes(data, "F16", &[count])?.as_chunks();
+        let fits = rows.len() == count && scales.len() == count;
+        (fits && more_rows.is_empty() && more_scales.is_empty()).then_some(Self {
+            vocabulary,
+            rows,
+            scales,
+        })
     }
 
     pub(super) fn embed(&self, text: &str) -> Vec<f32> {
@@ -111,21 +99,10 @@ impl Table {
 }
 
 impl Tensor {
-    fn bytes(
-        &self,
-        data: &'static [u8],
-        dtype: &str,
-        shape: &[usize],
-    ) -> Result<&'static [u8], String> {
-        if self.dtype != dtype || self.shape != shape {
-            return Err(format!(
-                "expected {dtype} {shape:?}, found {} {:?}",
-                self.dtype, self.shape
-            ));
-        }
+    fn bytes(&self, data: &'static [u8], dtype: &str, shape: &[usize]) -> Option<&'static [u8]> {
         let [start, end] = self.data_offsets;
-        data.get(start..end)
-            .ok_or_else(|| "a tensor is cut off".to_owned())
+        let is_expected = self.dtype == dtype && self.shape == shape;
+        data.get(start..end).filter(|_| is_expected)
     }
 }
 
@@ -227,8 +204,8 @@ mod tests {
         static FILE: &[u8] =
             include_bytes!("../../../assets/static-embedder/static-embedder.safetensors");
         for end in [0, 7, 8, 100, 552, 1_000_000, FILE.len() - 1] {
-            assert!(Table::read(&FILE[..end], "a\n").is_err());
+            assert!(Table::read(&FILE[..end], "a\n").is_none());
         }
-        assert!(Table::read(FILE, "too\nfew\nwords\n").is_err());
+        assert!(Table::read(FILE, "too\nfew\nwords\n").is_none());
     }
 }

@@ -22,10 +22,10 @@ pub(super) struct Vocabulary {
 }
 
 impl Vocabulary {
-    /// Indexes the lines: pieces first, then word pairs `a b`.
-    pub(super) fn new(text: &'static str, pieces: usize) -> Result<Self, String> {
+    /// Indexes the lines: pieces first, then word pairs `a b`. `None` if a piece is too long.
+    pub(super) fn new(text: &'static str, pieces: usize) -> Option<Self> {
         let text = text.strip_suffix('\n').unwrap_or(text);
-        u32::try_from(text.len()).map_err(|_| "the vocabulary is over 4 GB".to_owned())?;
+        u32::try_from(text.len()).ok()?;
         let mut starts = Vec::with_capacity(1 << 16);
         starts.push(0);
         for (at, byte) in text.bytes().enumerate() {
@@ -43,7 +43,7 @@ impl Vocabulary {
         for line in 0..lines {
             let bytes = vocabulary.line(line);
             if line < pieces && bytes.len() > MAX_PIECE_BYTES {
-                return Err(format!("line {} of the vocabulary is too long", line + 1));
+                return None;
             }
             let mut slot = vocabulary.slot(Fnv::new().bytes(bytes));
             while vocabulary.slots[slot] != 0 {
@@ -51,7 +51,7 @@ impl Vocabulary {
             }
             vocabulary.slots[slot] = offset(line + 1);
         }
-        Ok(vocabulary)
+        Some(vocabulary)
     }
 
     /// The number of lines.
@@ -230,6 +230,6 @@ mod tests {
 
     #[test]
     fn a_piece_too_long_to_be_found_is_refused() {
-        assert!(Vocabulary::new("aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa\n", 1).is_err());
+        assert!(Vocabulary::new("aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa\n", 1).is_none());
     }
 }
