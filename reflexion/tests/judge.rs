@@ -4,7 +4,7 @@
 
 use reflect_sdk::TraceOutput;
 use reflexion::models::Client;
-use reflexion::models::scripted::{Act, ModelRequest, ModelServer};
+use reflect_model_server::{Act, ModelRequest, ModelServer};
 use reflexion::{Attempt, Evaluator, Judge, Reflexion, ReflexionError, Trajectory};
 use serde_json::json;
 

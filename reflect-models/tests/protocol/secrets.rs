@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex};
 
 use reflect_models::Error;
-use reflect_models::scripted::Act;
+use reflect_model_server::Act;
 use serde_json::json;
 
 use super::{prompt, quick, server};
