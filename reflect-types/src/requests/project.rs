@@ -65,21 +65,13 @@ pub struct UpdateProject {
 impl From<ProjectSettings> for UpdateProject {
     /// The change that makes all settings these.
     fn from(settings: ProjectSettings) -> Self {
-        let ProjectSettings {
-            max_alpha,
-            max_memories,
-            ranking,
-            approve,
-            control,
-            keep_personal_values,
-        } = settings;
         Self {
-            max_alpha: Some(max_alpha),
-            max_memories: Some(max_memories),
-            ranking: Some(ranking),
-            approve: Some(approve),
-            control: Some(control),
-            keep_personal_values: Some(keep_personal_values),
+            max_alpha: Some(settings.max_alpha),
+            max_memories: Some(settings.max_memories),
+            ranking: Some(settings.ranking),
+            approve: Some(settings.approve),
+            control: Some(settings.control),
+            keep_personal_values: Some(settings.keep_personal_values),
         }
     }
 }
