@@ -30,16 +30,11 @@ pub(crate) struct Options {
 }
 
 pub(crate) async fn run(options: Options) -> Result<(), Failure> {
-    let Options {
-        since,
-        until,
-        by,
-        place,
-    } = options;
+    let Options { by, place, .. } = options;
     let client = place.client().await?;
     let get = GetReport {
-        since: since.map(|since| since.to_string()),
-        until: until.map(|until| until.to_string()),
+        since: options.since.map(|since| since.to_string()),
+        until: options.until.map(|until| until.to_string()),
         by: by.clone(),
     };
     let report = client.request(get).await?;

@@ -11,16 +11,16 @@ use reflect_types::{
 use crate::access::{Access, TracePath, bound_alpha, may_create, reviewed};
 use crate::app::App;
 use crate::error::ApiError;
-use crate::extract::{Body, IdempotencyKey, Params};
+use crate::extract::{Body, Params, idempotency_key};
 use crate::routes::paging;
 
 pub(super) async fn create(
     State(app): State<App>,
     access: Access<CreateTrace>,
-    IdempotencyKey(key): IdempotencyKey,
+    headers: HeaderMap,
     Body(mut trace): Body<CreateTrace>,
 ) -> Result<(StatusCode, Json<TraceReceipt>), ApiError> {
-    trace.idempotency_key.clone_from(&key);
+    trace.idempotency_key = idempotency_key(&headers);
     may_create(&access.caller, &access.project, &app, &mut trace).await?;
     let stored = access
         .engine(&app)
