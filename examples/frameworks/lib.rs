@@ -4,7 +4,7 @@
 
 use std::env;
 
-use reflect_models::scripted::{Act, ModelRequest, ModelServer};
+use reflect_model_server::{Act, ModelRequest, ModelServer};
 use reflect_sdk::{BoxError, ReflectClient, Review, Trace};
 
 /// The model that the agents ask.

@@ -9,7 +9,7 @@
 use std::env;
 
 use indicatif::{ProgressBar, ProgressStyle};
-use reflect_models::scripted::{Act, ModelRequest, ModelServer};
+use reflect_model_server::{Act, ModelRequest, ModelServer};
 use reflect_models::{Client, Prompt};
 use reflect_sdk::{BoxError, Message, ReflectClient};
 

@@ -16,7 +16,7 @@ use async_openai::types::chat::{
     ChatCompletionRequestUserMessage, ChatCompletionTool, ChatCompletionTools,
     CreateChatCompletionRequestArgs, FunctionObjectArgs,
 };
-use reflect_models::scripted::{Act, ModelRequest, ModelServer};
+use reflect_model_server::{Act, ModelRequest, ModelServer};
 use reflect_sdk::{BoxError, ReflectClient, TraceOutput};
 use serde_json::json;
 

@@ -13,7 +13,7 @@ use std::io::{self, BufRead as _, Write as _};
 use std::process::ExitCode;
 
 use clap::Parser;
-use reflect_models::scripted::{Act, ModelRequest, ModelServer};
+use reflect_model_server::{Act, ModelRequest, ModelServer};
 use reflect_models::{Client, Error, Prompt};
 use reflect_sdk::{BoxError, Message, ReflectClient};
 

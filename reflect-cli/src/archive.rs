@@ -1,10 +1,9 @@
 //! A project's export and import, page by page.
 
 use reflect_sdk::ReflectClient;
-use reflect_sdk::admin::Admin;
 use reflect_types::{
-    ArchivedMemory, ArchivedTrace, ImportReport, ListUndos, MemoryId, Overview, Piece, ProjectId,
-    TraceId, UndoRecord,
+    ArchivedMemory, ArchivedTrace, ExportMemories, ExportOverview, ExportTraces, ImportProject,
+    ImportReport, ListUndos, MemoryId, Overview, Piece, ProjectId, TraceId, UndoRecord,
 };
 
 use crate::failure::Failure;
@@ -16,13 +15,11 @@ const PAGE: u32 = 50;
 #[derive(Debug)]
 pub(crate) struct Archive {
     client: ReflectClient,
-    admin: Admin,
 }
 
 impl Archive {
     pub(crate) fn new(client: ReflectClient) -> Self {
-        let admin = client.admin();
-        Self { client, admin }
+        Self { client }
     }
 
     pub(crate) fn project(&self) -> &ProjectId {
@@ -31,7 +28,7 @@ impl Archive {
 
     /// The project's totals and skill. A missing project is an error.
     pub(crate) async fn overview(&self) -> Result<Overview, Failure> {
-        Ok(self.admin.export_overview().await?)
+        Ok(self.client.request(ExportOverview).await?)
     }
 
     /// The next page of memories, oldest first.
@@ -39,11 +36,9 @@ impl Archive {
         &self,
         after: Option<&MemoryId>,
     ) -> Result<Vec<ArchivedMemory>, Failure> {
-        let mut call = self.admin.export_memories().limit(PAGE);
-        if let Some(after) = after {
-            call = call.after(after);
-        }
-        call.await.map_err(|error| deleted_cursor(error.into()))
+        let (after, limit) = (after.cloned(), Some(PAGE));
+        let page = self.client.request(ExportMemories { after, limit }).await;
+        page.map_err(|error| deleted_cursor(error.into()))
     }
 
     /// The next page of traces, oldest first.
@@ -51,22 +46,18 @@ impl Archive {
         &self,
         after: Option<&TraceId>,
     ) -> Result<Vec<ArchivedTrace>, Failure> {
-        let mut call = self.admin.export_traces().limit(PAGE);
-        if let Some(after) = after {
-            call = call.after(after);
-        }
-        call.await.map_err(|error| deleted_cursor(error.into()))
+        let (after, limit) = (after.cloned(), Some(PAGE));
+        let page = self.client.request(ExportTraces { after, limit }).await;
+        page.map_err(|error| deleted_cursor(error.into()))
     }
 
     /// All records of undos, oldest first.
     pub(crate) async fn undos(&self) -> Result<Vec<UndoRecord>, Failure> {
         let mut records: Vec<UndoRecord> = Vec::new();
         loop {
-            let mut call = self.admin.list_undos().limit(ListUndos::MAX_LIMIT);
-            if let Some(last) = records.last() {
-                call = call.before(&last.id);
-            }
-            let page = call.await?;
+            let limit = Some(ListUndos::MAX_LIMIT);
+            let before = records.last().map(|last| last.id.clone());
+            let page = self.client.request(ListUndos { limit, before }).await?;
             records.extend(page.items);
             if !page.more {
                 records.reverse();
@@ -76,7 +67,7 @@ impl Archive {
     }
 
     pub(crate) async fn import(&self, pieces: Vec<Piece>) -> reflect_sdk::Result<ImportReport> {
-        self.admin.import_project(pieces).await
+        self.client.request(ImportProject { pieces }).await
     }
 }
 

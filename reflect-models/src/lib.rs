@@ -27,8 +27,6 @@ mod error;
 mod exchange;
 #[cfg(feature = "client")]
 mod retry;
-#[cfg(feature = "scripted")]
-pub mod scripted;
 #[cfg(feature = "client")]
 mod settings;
 #[cfg(feature = "client")]

@@ -4,6 +4,7 @@
 
 use axum::body::Bytes;
 use axum::extract::{DefaultBodyLimit, FromRequest, FromRequestParts, Request};
+use axum::http::HeaderMap;
 use axum::http::header::CONTENT_ENCODING;
 use axum::http::request::Parts;
 use reflect_types::IDEMPOTENCY_KEY;
@@ -86,18 +87,10 @@ impl<T: DeserializeOwned> FromRequestParts<App> for Params<T> {
 }
 
 /// The idempotency key of a submission.
-#[derive(Debug)]
-pub(crate) struct IdempotencyKey(pub(crate) Option<String>);
-
-impl FromRequestParts<App> for IdempotencyKey {
-    type Rejection = ApiError;
-
-    async fn from_request_parts(parts: &mut Parts, _: &App) -> Result<Self, ApiError> {
-        let header = parts.headers.get(IDEMPOTENCY_KEY);
-        // A lossy key keeps its invalid characters, which the request's validation refuses.
-        let key = header.map(|value| String::from_utf8_lossy(value.as_bytes()).trim().to_owned());
-        Ok(Self(key))
-    }
+pub(crate) fn idempotency_key(headers: &HeaderMap) -> Option<String> {
+    let key = headers.get(IDEMPOTENCY_KEY)?;
+    // A lossy key keeps its invalid characters, which the request's validation refuses.
+    Some(String::from_utf8_lossy(key.as_bytes()).trim().to_owned())
 }
 
 /// The raw body, up to the usual size limit.

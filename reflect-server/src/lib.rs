@@ -8,6 +8,7 @@ mod connection_table;
 mod connections;
 mod console;
 mod decoded_budget;
+mod described;
 mod error;
 mod extract;
 mod failed_attempts;

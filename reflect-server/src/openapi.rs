@@ -1,31 +1,29 @@
 //! The OpenAPI document: what the handlers and types do not say themselves.
 
-use reflect_types::openapi::{id, listed_status, new_project_id, time};
-use reflect_types::{
-    CreateApiKey, CreateSkill, CreateTrace, ErrorBody, ErrorCode, ExportMemories, ExportOverview,
-    ExportTraces, ImportProject, ListMemories, ListMemoryChanges, ListOrder, ListTraces, ListUndos,
-    Operation as _, Piece, ReviewStatus,
-};
-use utoipa::openapi::path::Operation;
+use reflect_types::{ErrorBody, ErrorCode, Method, Piece, ReviewStatus};
+use utoipa::openapi::path::HttpMethod;
 use utoipa::openapi::schema::{
     AllOfBuilder, AnyOfBuilder, Array, Components, Object, ObjectBuilder, Schema, SchemaType, Type,
 };
 use utoipa::openapi::security::{ApiKey, ApiKeyValue, HttpAuthScheme, HttpBuilder, SecurityScheme};
-use utoipa::openapi::{Ref, RefOr, Required};
-use utoipa::{IntoResponses, Modify, OpenApi};
+use utoipa::openapi::{OpenApi, Ref, RefOr};
+use utoipa::{Modify, OpenApi as _};
 
-/// The document without its paths, which the router adds.
-#[derive(OpenApi)]
+use crate::described::Described;
+use crate::routes::Endpoint;
+
+/// The document without its paths.
+#[derive(utoipa::OpenApi)]
 #[openapi(
     info(
         title = "Reflect",
         description = "An agent records its runs, has them reviewed, and gets memories of them. Every \
                        error has the same body; every success has a JSON body."
     ),
-    components(schemas(ErrorBody, ErrorCode, ListOrder)),
+    components(schemas(ErrorBody, ErrorCode)),
     modifiers(&Schemes),
 )]
-pub(crate) struct Description;
+struct Description;
 
 /// Replies that always have every field. Their types accept replies of older servers, so their schemas
 /// do not require the fields.
@@ -42,16 +40,6 @@ const COMPLETE_REPLIES: [&str; 8] = [
 
 /// The only optional fields of these replies.
 const OPTIONAL_FIELDS: [&str; 3] = ["arm", "feedback", "judge_error"];
-
-/// Default page length of each list operation.
-const PAGE_LENGTHS: [(&str, u32); 6] = [
-    (ListTraces::NAME, ListTraces::DEFAULT_LIMIT),
-    (ListMemories::NAME, ListMemories::DEFAULT_LIMIT),
-    (ListMemoryChanges::NAME, ListMemoryChanges::DEFAULT_LIMIT),
-    (ListUndos::NAME, ListUndos::DEFAULT_LIMIT),
-    (ExportTraces::NAME, ExportOverview::MAX_LIMIT),
-    (ExportMemories::NAME, ExportOverview::MAX_LIMIT),
-];
 
 /// Requests that need at least one of these fields.
 const ALTERNATIVES: [(&str, &[&str]); 3] = [
@@ -72,12 +60,29 @@ const ALTERNATIVES: [(&str, &[&str]); 3] = [
     ),
 ];
 
-/// Operations that create a missing project.
-const CREATE_PROJECTS: [&str; 3] = [CreateTrace::NAME, CreateApiKey::NAME, ImportProject::NAME];
+/// The document of all endpoints.
+pub(crate) fn document(endpoints: Vec<Endpoint>) -> OpenApi {
+    let mut document = Description::openapi();
+    let components = document.components.get_or_insert_default();
+    for endpoint in endpoints {
+        let described = (endpoint.describe)(Described::new(&endpoint));
+        components.schemas.extend(described.schemas);
+        let method = match endpoint.method {
+            Method::Post => HttpMethod::Post,
+            Method::Put => HttpMethod::Put,
+            Method::Patch => HttpMethod::Patch,
+            Method::Delete => HttpMethod::Delete,
+            _ => HttpMethod::Get,
+        };
+        let paths = &mut document.paths;
+        paths.add_path_operation(endpoint.path, vec![method], described.operation);
+    }
+    complete(components);
+    document
+}
 
 /// Adds what neither handlers nor types can express.
-pub(crate) fn complete(document: &mut utoipa::openapi::OpenApi) {
-    let components = document.components.get_or_insert_default();
+fn complete(components: &mut Components) {
     for (name, fields) in ALTERNATIVES {
         require_one_of(components, name, fields);
     }
@@ -90,18 +95,6 @@ pub(crate) fn complete(document: &mut utoipa::openapi::OpenApi) {
             let fields = object.properties.keys();
             let always = fields.filter(|field| !OPTIONAL_FIELDS.contains(&field.as_str()));
             object.required = always.cloned().collect();
-        }
-    }
-    for item in document.paths.paths.values_mut() {
-        let operations = [
-            &mut item.get,
-            &mut item.post,
-            &mut item.put,
-            &mut item.patch,
-            &mut item.delete,
-        ];
-        for operation in operations.into_iter().flatten() {
-            complete_operation(operation);
         }
     }
 }
@@ -229,47 +222,11 @@ fn without_null(schema: &RefOr<Schema>) -> RefOr<Schema> {
     schema
 }
 
-fn complete_operation(operation: &mut Operation) {
-    let name = operation.operation_id.as_deref().unwrap_or_default();
-    if name == CreateSkill::NAME
-        && let Some(RefOr::T(body)) = &mut operation.request_body
-    {
-        body.required = Some(Required::False);
-    }
-    for parameter in operation.parameters.iter_mut().flatten() {
-        let RefOr::T(parameter) = parameter else {
-            continue;
-        };
-        match parameter.name.as_str() {
-            "project_id" if CREATE_PROJECTS.contains(&name) => {
-                parameter.schema = Some(new_project_id());
-            }
-            "project_id" | "trace_id" | "memory_id" | "key_id" | "before" | "after" => {
-                parameter.schema = Some(id());
-            }
-            "since" | "until" => parameter.schema = Some(time()),
-            "status" => parameter.schema = Some(listed_status()),
-            _ => {}
-        }
-    }
-    let Some((_, page)) = PAGE_LENGTHS.iter().find(|(listed, _)| *listed == name) else {
-        return;
-    };
-    for parameter in operation.parameters.iter_mut().flatten() {
-        if let RefOr::T(parameter) = parameter
-            && parameter.name == "limit"
-            && let Some(RefOr::T(Schema::Object(schema))) = &mut parameter.schema
-        {
-            schema.default = Some((*page).into());
-        }
-    }
-}
-
 /// The security schemes.
 struct Schemes;
 
 impl Modify for Schemes {
-    fn modify(&self, document: &mut utoipa::openapi::OpenApi) {
+    fn modify(&self, document: &mut OpenApi) {
         let components = document.components.get_or_insert_default();
         let bearer = HttpBuilder::new()
             .scheme(HttpAuthScheme::Bearer)
@@ -282,52 +239,4 @@ impl Modify for Schemes {
         );
         components.add_security_scheme("bootstrap", SecurityScheme::ApiKey(ApiKey::Header(token)));
     }
-}
-
-/// The errors of every operation in a project.
-#[derive(IntoResponses)]
-#[expect(dead_code, reason = "it describes responses")]
-pub(crate) enum Refusals {
-    /// The body is not JSON.
-    #[response(status = 400)]
-    Malformed(ErrorBody),
-    /// The key is missing, unknown, revoked or expired.
-    #[response(status = 401)]
-    Unauthorized(ErrorBody),
-    /// The key has no access to the project, not the scope, or fewer rights than the other key.
-    #[response(status = 403)]
-    Forbidden(ErrorBody),
-    /// Not found.
-    #[response(status = 404)]
-    NotFound(ErrorBody),
-    /// The path does not support this method.
-    #[response(status = 405)]
-    MethodNotAllowed(ErrorBody),
-    /// The request conflicts with the stored state.
-    #[response(status = 409)]
-    Conflict(ErrorBody),
-    /// The body is over the limit.
-    #[response(status = 413)]
-    TooLarge(ErrorBody),
-    /// The body is in an encoding other than gzip.
-    #[response(status = 415)]
-    UnsupportedMediaType(ErrorBody),
-    /// A field is missing, of the wrong type or out of range.
-    #[response(status = 422)]
-    Invalid(ErrorBody),
-    /// Too many requests with this key, or too many wrong keys from this address.
-    #[response(status = 429, headers(("Retry-After" = u64, description = "Seconds to wait")))]
-    RateLimited(ErrorBody),
-    /// Internal error: the server's log has the reason, under the request id.
-    #[response(status = 500)]
-    Internal(ErrorBody),
-    /// The server's model failed.
-    #[response(status = 502)]
-    ModelFailed(ErrorBody),
-    /// Overloaded or shutting down; the request was not carried out.
-    #[response(status = 503, headers(("Retry-After" = u64, description = "Seconds to wait")))]
-    Unavailable(ErrorBody),
-    /// Timed out; the request may still be carried out.
-    #[response(status = 504)]
-    TimedOut(ErrorBody),
 }

@@ -89,13 +89,11 @@ pub struct ArchivedTrace {
     #[serde(flatten)]
     pub trace: Trace,
     /// Its idempotency key.
-    #[serde(default)]
     pub idempotency_key: Option<String>,
     /// The status in its receipt, which the same idempotency key gets again.
     #[serde(default)]
     pub receipt: IngestStatus,
     /// What the store keeps of its review beyond the API.
-    #[serde(default)]
     pub judgement: Option<Judgement>,
     /// Its replaced and withdrawn reviews, and the withdrawals, oldest first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -107,7 +105,6 @@ pub struct ArchivedTrace {
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct ArchivedReview {
     /// The API key that gave it, or withdrew it.
-    #[serde(default)]
     pub key_id: Option<KeyId>,
     /// Who gave it.
     #[serde(default)]
@@ -129,24 +126,19 @@ pub struct ReplacedReview {
     /// Pass or fail.
     pub result: Verdict,
     /// The feedback.
-    #[serde(default)]
     pub feedback_text: Option<String>,
     /// The learning rate.
     #[cfg_attr(feature = "openapi", schema(minimum = 0, maximum = 1))]
     pub alpha: f64,
     /// The reflection of its author.
-    #[serde(default)]
     pub reflection: Option<AuthoredReflection>,
     /// Given with the run, or later.
     pub mode: ReviewMode,
     /// The verdict of a model that it overruled.
-    #[serde(default)]
     pub overruled: Option<ModelVerdict>,
     /// The memory that was learned from it.
-    #[serde(default)]
     pub memory_id: Option<MemoryId>,
     /// The text of that memory, without edits.
-    #[serde(default)]
     pub learned: Option<Reflection>,
     /// The number of reviews that had rewritten the memory before.
     #[serde(default, deserialize_with = "integer::read")]
@@ -161,7 +153,6 @@ pub struct Judgement {
     #[cfg_attr(feature = "openapi", schema(minimum = 0, maximum = 1))]
     pub alpha: f64,
     /// The reflection of its author.
-    #[serde(default)]
     pub reflection: Option<AuthoredReflection>,
     /// When it was given, in RFC 3339.
     #[cfg_attr(feature = "openapi", schema(schema_with = crate::openapi::time))]
@@ -175,10 +166,8 @@ pub struct Overview {
     /// The totals.
     pub stats: Stats,
     /// The project's skill.
-    #[serde(default)]
     pub skill: Option<Skill>,
     /// The newest record of an undo.
-    #[serde(default)]
     pub last_undo: Option<String>,
 }
 

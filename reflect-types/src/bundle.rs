@@ -12,7 +12,6 @@ pub struct BundleHeading {
     /// The exported project.
     pub project: ProjectId,
     /// When it was exported, in RFC 3339.
-    #[serde(default)]
     pub created_at: Option<String>,
 }
 

@@ -3,8 +3,8 @@
 use std::fmt;
 use std::marker::PhantomData;
 
-use serde::Deserializer;
 use serde::de::{Error, Unexpected, Visitor};
+use serde::{Deserialize, Deserializer};
 
 /// Reads an integer, also as a number with a zero fraction.
 pub(crate) fn read<'de, D, T>(from: D) -> Result<T, D::Error>
@@ -22,7 +22,16 @@ where
     D: Deserializer<'de>,
     T: TryFrom<u64>,
 {
-    from.deserialize_option(OptionalInteger(PhantomData))
+    struct Read<T>(T);
+
+    impl<'de, T: TryFrom<u64>> Deserialize<'de> for Read<T> {
+        fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+            read(from).map(Self)
+        }
+    }
+
+    let number = Option::<Read<T>>::deserialize(from)?;
+    Ok(number.map(|Read(number)| number))
 }
 
 struct Integer<T>(PhantomData<T>);
@@ -59,28 +68,6 @@ impl<T: TryFrom<u64>> Visitor<'_> for Integer<T> {
             return self.visit_u64(number as u64);
         }
         Err(E::invalid_value(Unexpected::Float(number), &self))
-    }
-}
-
-struct OptionalInteger<T>(PhantomData<T>);
-
-impl<'de, T: TryFrom<u64>> Visitor<'de> for OptionalInteger<T> {
-    type Value = Option<T>;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a non-negative integer or null")
-    }
-
-    fn visit_none<E: Error>(self) -> Result<Option<T>, E> {
-        Ok(None)
-    }
-
-    fn visit_unit<E: Error>(self) -> Result<Option<T>, E> {
-        Ok(None)
-    }
-
-    fn visit_some<D: Deserializer<'de>>(self, from: D) -> Result<Option<T>, D::Error> {
-        read(from).map(Some)
     }
 }
 

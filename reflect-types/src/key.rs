@@ -87,22 +87,16 @@ pub struct ApiKey {
     #[serde(default)]
     pub is_master: bool,
     /// When it was created, in RFC 3339.
-    #[serde(default)]
     pub created_at: Option<String>,
     /// When it was last used, in RFC 3339.
-    #[serde(default)]
     pub last_used_at: Option<String>,
     /// When it was revoked, in RFC 3339.
-    #[serde(default)]
     pub revoked_at: Option<String>,
     /// When it expires, in RFC 3339; `None` for never. The status of an expired key stays `active`.
-    #[serde(default)]
     pub expires_at: Option<String>,
     /// The largest `alpha` of a review with this key; `None` for any.
-    #[serde(default)]
     pub max_alpha: Option<f64>,
     /// The project key that created it; `None` for a master key, the command line and a bootstrap.
-    #[serde(default)]
     pub created_by: Option<KeyId>,
 }
 

@@ -29,7 +29,6 @@ pub struct Memory {
     #[serde(default)]
     pub score: f64,
     /// Whether the run it came from passed, if known.
-    #[serde(default)]
     pub success: Option<bool>,
     /// The reviewer's words.
     #[serde(default, skip_serializing_if = "String::is_empty")]
@@ -108,7 +107,6 @@ pub struct MemoryRecord {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub merged_into: Option<MemoryId>,
     /// The API key that taught it: of the review, or for a judge's review of the trace.
-    #[serde(default)]
     pub key_id: Option<KeyId>,
     /// Who gave the review; absent in an archive of an older version.
     #[serde(default)]
@@ -199,7 +197,6 @@ pub struct UtilityEvent {
     #[cfg_attr(feature = "openapi", schema(minimum = 0, maximum = 1))]
     pub after: f64,
     /// The API key of the review.
-    #[serde(default)]
     pub key_id: Option<KeyId>,
     /// Who gave the review; absent in an archive of an older version.
     #[serde(default)]

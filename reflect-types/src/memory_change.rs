@@ -36,13 +36,11 @@ pub struct ChangeRecord {
     /// How it was changed.
     pub kind: ChangeKind,
     /// The API key of the change.
-    #[serde(default)]
     pub key_id: Option<KeyId>,
     /// Whether Reflect itself made the change.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub automatic: bool,
     /// The reason, as given with the change.
-    #[serde(default)]
     pub note: Option<String>,
     /// Of a merge by a person: the memory that stands for it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -52,10 +50,8 @@ pub struct ChangeRecord {
     #[cfg_attr(feature = "openapi", schema(schema_with = crate::openapi::listed_status))]
     pub status_before: MemoryStatus,
     /// Of an edit: the reflection before. `None` once the memory is deleted.
-    #[serde(default)]
     pub before: Option<Reflection>,
     /// Of an edit: the fields that were set. `None` once the memory is deleted.
-    #[serde(default)]
     pub edit: Option<ReflectionEdit>,
     /// Of an edit: whether a later review has rewritten the memory.
     #[serde(default)]

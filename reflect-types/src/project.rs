@@ -46,7 +46,6 @@ impl fmt::Debug for Bootstrapped {
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct DeletedProject {
     /// The deleted project, if returned.
-    #[serde(default)]
     pub project_id: Option<ProjectId>,
     /// Whether there was a project to delete.
     #[serde(default)]
@@ -73,22 +72,16 @@ pub struct ProjectSummary {
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct ProjectSettings {
     /// The largest `alpha` of a review; `null` for no limit.
-    #[serde(default)]
     pub max_alpha: Option<f64>,
     /// The number of memories that the project keeps in answers; `null` for all.
-    #[serde(default)]
     pub max_memories: Option<u64>,
     /// How memories are ranked unless a query says otherwise; `null` for the server's choice.
-    #[serde(default)]
     pub ranking: Option<Ranking>,
     /// Which new memories wait for approval; `null` for none.
-    #[serde(default)]
     pub approve: Option<Approval>,
     /// The share of runs that are given no memories, for comparison; `null` for none.
-    #[serde(default)]
     pub control: Option<f64>,
     /// Whether new memories keep values that identify a person or a case; `null` for the server's choice.
-    #[serde(default)]
     pub keep_personal_values: Option<bool>,
 }
 

@@ -3,7 +3,6 @@
 use serde::{Deserialize, Serialize};
 
 use crate::id::MemoryId;
-use crate::integer;
 use crate::wire_enum::wire_enum;
 
 /// The reply to `GetReport`: pass rates, and whether memories help.
@@ -13,10 +12,8 @@ use crate::wire_enum::wire_enum;
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Report {
     /// The runs of the period.
-    #[serde(deserialize_with = "integer::read")]
     pub traces: u64,
     /// Those of them that wait for a review.
-    #[serde(deserialize_with = "integer::read")]
     pub waiting: u64,
     /// Runs that people reviewed, or code acting for them.
     pub people: Outcomes,
@@ -27,7 +24,7 @@ pub struct Report {
     #[serde(default)]
     pub groups: Vec<Group>,
     /// The number of further groups.
-    #[serde(default, deserialize_with = "integer::read")]
+    #[serde(default)]
     pub groups_left_out: u64,
     /// The pass rate of each month, oldest first.
     #[serde(default)]
@@ -86,10 +83,8 @@ wire_enum! {
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct PassRate {
     /// Runs whose review is a pass.
-    #[serde(deserialize_with = "integer::read")]
     pub passed: u64,
     /// Runs whose review is a fail.
-    #[serde(deserialize_with = "integer::read")]
     pub failed: u64,
     /// The share of passes; absent without runs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -145,10 +140,8 @@ pub struct JudgeAgreement {
     /// The model.
     pub judge: String,
     /// Runs that only the model reviewed.
-    #[serde(deserialize_with = "integer::read")]
     pub alone: u64,
     /// Runs that both reviewed.
-    #[serde(deserialize_with = "integer::read")]
     pub compared: u64,
     /// The share of compared runs with the same verdict.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -163,16 +156,12 @@ pub struct JudgeAgreement {
     /// little.
     pub step: f64,
     /// Runs that both passed.
-    #[serde(deserialize_with = "integer::read")]
     pub both_pass: u64,
     /// Runs that both failed.
-    #[serde(deserialize_with = "integer::read")]
     pub both_fail: u64,
     /// Runs that the model passed and people failed.
-    #[serde(deserialize_with = "integer::read")]
     pub wrongly_passed: u64,
     /// Runs that the model failed and people passed.
-    #[serde(deserialize_with = "integer::read")]
     pub wrongly_failed: u64,
 }
 

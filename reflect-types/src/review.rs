@@ -28,15 +28,12 @@ pub struct Review {
     #[cfg_attr(feature = "openapi", schema(schema_with = crate::openapi::verdict_to_give))]
     pub result: Verdict,
     /// What was wrong (or right); it shapes the reflection, so be specific.
-    #[serde(default)]
     #[cfg_attr(feature = "openapi", schema(max_length = 32768))]
     pub feedback_text: Option<String>,
     /// How far the retrieved memories move, from 0 to 1; absent leaves it to the server (0.3).
-    #[serde(default)]
     #[cfg_attr(feature = "openapi", schema(minimum = 0, maximum = 1))]
     pub alpha: Option<f64>,
     /// A reflection written by the caller, to be stored instead of a generated one.
-    #[serde(default)]
     pub reflection: Option<AuthoredReflection>,
     /// Who gives the review; absent for a person.
     #[serde(default)]
@@ -168,7 +165,6 @@ pub struct ReviewRecord {
     /// Pass or fail.
     pub result: Verdict,
     /// The feedback.
-    #[serde(default)]
     pub feedback_text: Option<String>,
     /// Given with the trace, or later.
     #[serde(default)]
@@ -178,10 +174,8 @@ pub struct ReviewRecord {
     #[cfg_attr(feature = "openapi", schema(value_type = Reviewer))]
     pub reviewer: Option<Reviewer>,
     /// The API key that the review was given with.
-    #[serde(default)]
     pub key_id: Option<KeyId>,
     /// The verdict of a model that this person's review replaced.
-    #[serde(default)]
     pub overruled: Option<ModelVerdict>,
 }
 

@@ -14,7 +14,6 @@ pub struct Skill {
     #[cfg_attr(feature = "openapi", schema(minimum = 1))]
     pub version: u64,
     /// When this version was written, in RFC 3339.
-    #[serde(default)]
     #[cfg_attr(feature = "openapi", schema(schema_with = crate::openapi::optional_time))]
     pub created_at: Option<String>,
     /// The memories it was written from.

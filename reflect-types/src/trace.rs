@@ -77,38 +77,30 @@ pub struct Trace {
     #[serde(default, deserialize_with = "integer::read")]
     pub ingest_attempts: u32,
     /// Why the last attempt failed.
-    #[serde(default)]
     pub last_ingest_error: Option<String>,
     /// Why the judge's last attempt gave no review, while the trace waits for one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub judge_error: Option<String>,
     /// The model that ran.
-    #[serde(default)]
     pub model: Option<String>,
     /// Free-form data of the recorder.
     #[serde(default, deserialize_with = "null_is_default")]
     #[cfg_attr(feature = "openapi", schema(value_type = Object))]
     pub metadata: Metadata,
     /// The policy or rules of the run.
-    #[serde(default)]
     pub reference_context: Option<String>,
     /// The memory made from its review.
-    #[serde(default)]
     pub created_memory_id: Option<MemoryId>,
     /// The review.
-    #[serde(default)]
     pub review: Option<ReviewRecord>,
     /// The verdict of a model whose review was withdrawn. Such a trace is left to people.
-    #[serde(default)]
     pub withdrawn_verdict: Option<ModelVerdict>,
     /// The API key that recorded it.
-    #[serde(default)]
     pub key_id: Option<KeyId>,
     /// The side of the comparison with and without memories that the run was drawn for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub arm: Option<Arm>,
     /// When it was stored, in ISO 8601.
-    #[serde(default)]
     #[cfg_attr(feature = "openapi", schema(schema_with = crate::openapi::optional_time))]
     pub created_at: Option<String>,
 }

@@ -228,7 +228,6 @@ pub struct UndoRecord {
     #[cfg_attr(feature = "openapi", schema(schema_with = crate::openapi::id))]
     pub id: String,
     /// The API key that undid.
-    #[serde(default)]
     pub key_id: Option<KeyId>,
     /// When, in RFC 3339.
     #[cfg_attr(feature = "openapi", schema(schema_with = crate::openapi::time))]

@@ -2,9 +2,9 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on should panic")]
 
+use reflect_model_server::{Act, ModelRequest, ModelServer};
 use reflect_sdk::TraceOutput;
 use reflexion::models::Client;
-use reflexion::models::scripted::{Act, ModelRequest, ModelServer};
 use reflexion::{Attempt, Evaluator, Judge, Reflexion, ReflexionError, Trajectory};
 use serde_json::json;
 

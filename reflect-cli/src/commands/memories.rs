@@ -4,8 +4,8 @@ use std::io::{self, Write};
 use clap::{Args, Subcommand};
 
 use reflect_types::{
-    KeyId, Memory, MemoryHistory, MemoryRecord, MemoryStatus, QueryMemories, Ranking, Reviewer,
-    UtilityEvent,
+    ExplainMemories, KeyId, ListMemories, Memory, MemoryHistory, MemoryRecord, MemoryStatus,
+    QueryMemories, Ranking, Reviewer, UtilityEvent,
 };
 use serde_json::Value;
 
@@ -141,29 +141,25 @@ pub(crate) async fn run(options: Options) -> Result<(), Failure> {
 
 async fn query(place: &Place, options: Query) -> Result<(), Failure> {
     let client = place.client_with_models().await?;
-    let mut call = client
-        .query_memories(options.task)
-        .limit(options.limit)
-        .lambda(options.lambda)
-        .mmr_lambda(options.mmr_lambda);
-    if let Some(ranking) = options.ranking {
-        call = call.ranking(ranking);
-    }
-    if let Some(threshold) = options.threshold {
-        call = call.similarity_threshold(threshold);
-    }
-    for (key, value) in options.filter {
-        call = call.metadata_filter(key, value);
-    }
+    let filter = options.filter;
+    let query = QueryMemories {
+        limit: options.limit,
+        ranking: options.ranking,
+        lambda: options.lambda,
+        mmr_lambda: options.mmr_lambda,
+        similarity_threshold: options.threshold,
+        metadata_filter: (!filter.is_empty()).then(|| filter.into_iter().collect()),
+        ..QueryMemories::new(options.task)
+    };
     if options.explain {
-        let explained = call.explain().await?;
+        let explained = client.request(ExplainMemories(query)).await?;
         return if place.json {
             output::json(&explained)
         } else {
             explanation::show(&explained)
         };
     }
-    let found = call.await?;
+    let found = client.request(query).await?;
     if place.json {
         output::json(&found)
     } else {
@@ -173,16 +169,12 @@ async fn query(place: &Place, options: Query) -> Result<(), Failure> {
 
 async fn list(place: &Place, options: List) -> Result<(), Failure> {
     let client = place.client().await?;
-    let mut call = client
-        .list_memories()
-        .limit(options.limit.unwrap_or(List::DEFAULT_LIMIT));
-    if let Some(before) = options.before {
-        call = call.before(before);
-    }
-    if let Some(status) = options.status {
-        call = call.status(status);
-    }
-    let page = call.await?;
+    let list = ListMemories {
+        limit: options.limit.or(Some(List::DEFAULT_LIMIT)),
+        before: options.before.map(Into::into),
+        status: options.status,
+    };
+    let page = client.request(list).await?;
     output::page(&page, place.json, |last| &last.memory.id, listed)
 }
 

@@ -6,7 +6,8 @@ use clap::{ArgGroup, Args};
 use reflect_sdk::ReflectClient;
 use reflect_sdk::calls::Call;
 use reflect_types::{
-    ChangeKind, ChangeRecord, MemoryHistory, MemoryStatus, ReflectionEdit, UpdateMemory,
+    ChangeKind, ChangeRecord, ListMemoryChanges, MemoryHistory, MemoryStatus, ReflectionEdit,
+    UpdateMemory,
 };
 
 use super::memory_text;
@@ -238,11 +239,9 @@ fn report(first: &mut Option<Failure>, id: &str, failure: Failure) {
 
 pub(crate) async fn changes(place: &Place, options: Changes) -> Result<(), Failure> {
     let client = place.client().await?;
-    let mut call = client.list_memory_changes().limit(options.limit);
-    if let Some(before) = options.before {
-        call = call.before(before);
-    }
-    let page = call.await?;
+    let Changes { limit, before } = options;
+    let limit = Some(limit);
+    let page = client.request(ListMemoryChanges { limit, before }).await?;
     output::page(
         &page,
         place.json,

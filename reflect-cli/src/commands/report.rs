@@ -3,7 +3,9 @@ use std::fmt;
 use clap::Args;
 use jiff::Timestamp;
 use reflect_engine::report::{FEWEST, NARROW};
-use reflect_types::{Conclusion, JudgeAgreement, MemoryOutcome, Outcomes, PassRate, Report};
+use reflect_types::{
+    Conclusion, GetReport, JudgeAgreement, MemoryOutcome, Outcomes, PassRate, Report,
+};
 
 use crate::command_line::hint;
 use crate::commands::undo;
@@ -28,24 +30,14 @@ pub(crate) struct Options {
 }
 
 pub(crate) async fn run(options: Options) -> Result<(), Failure> {
-    let Options {
-        since,
-        until,
-        by,
-        place,
-    } = options;
+    let Options { by, place, .. } = options;
     let client = place.client().await?;
-    let mut call = client.admin().report();
-    if let Some(since) = since {
-        call = call.since(since.to_string());
-    }
-    if let Some(until) = until {
-        call = call.until(until.to_string());
-    }
-    if let Some(by) = &by {
-        call = call.by(by);
-    }
-    let report = call.await?;
+    let get = GetReport {
+        since: options.since.map(|since| since.to_string()),
+        until: options.until.map(|until| until.to_string()),
+        by: by.clone(),
+    };
+    let report = client.request(get).await?;
     if place.json {
         return output::json(&report);
     }

@@ -3,7 +3,6 @@ use std::io::{self, IsTerminal as _, Write};
 use clap::{ArgGroup, Args};
 use jiff::{Span, Timestamp, civil::Date, tz::TimeZone};
 use reflect_sdk::ReflectClient;
-use reflect_sdk::calls::Call;
 use reflect_types::{KeyId, Reviewer, Undo, UndoReport, UndoneMemory};
 
 use super::undo_list;
@@ -78,12 +77,12 @@ pub(crate) async fn run(mut options: Options) -> Result<(), Failure> {
         return undo_list::show(&client, options.limit, options.before, options.place.json).await;
     }
     if options.dry_run {
-        let plan = selected(&client, &options).dry_run().await?;
+        let plan = client.request(selected(&options, true)).await?;
         return show(&client, &options, &plan).await;
     }
-    let mut call = selected(&client, &options);
+    let mut undo = selected(&options, false);
     if !options.yes {
-        let plan = selected(&client, &options).dry_run().await?;
+        let plan = client.request(selected(&options, true)).await?;
         // An undo without changes is made too: it also covers reviews in progress.
         if !plan.is_empty() {
             write(&plan, &mut io::stderr().lock())?;
@@ -91,33 +90,22 @@ pub(crate) async fn run(mut options: Options) -> Result<(), Failure> {
                 return Ok(());
             }
         }
-        if let Some(digest) = plan.digest {
-            call = call.expect(digest);
-        }
+        undo.expect = plan.digest;
     }
-    show(&client, &options, &call.await?).await
+    show(&client, &options, &client.request(undo).await?).await
 }
 
 /// An undo of what the options select.
-fn selected(client: &ReflectClient, options: &Options) -> Call<Undo> {
-    let admin = client.admin();
-    let mut call = admin.undo();
-    if let Some(key) = &options.taught_by {
-        call = call.key(key.as_str());
+fn selected(options: &Options, dry_run: bool) -> Undo {
+    Undo {
+        key_id: options.taught_by.as_deref().map(Into::into),
+        reviewer: options.reviewer.clone(),
+        trace_id: options.trace.as_deref().map(Into::into),
+        since: options.since.map(|since| since.to_string()),
+        until: options.until.map(|until| until.to_string()),
+        dry_run,
+        ..Undo::default()
     }
-    if let Some(reviewer) = &options.reviewer {
-        call = call.reviewer(reviewer.clone());
-    }
-    if let Some(trace) = &options.trace {
-        call = call.trace(trace.as_str());
-    }
-    if let Some(since) = options.since {
-        call = call.since(since.to_string());
-    }
-    if let Some(until) = options.until {
-        call = call.until(until.to_string());
-    }
-    call
 }
 
 async fn show(

@@ -1,7 +1,7 @@
 //! The list of undos.
 
 use reflect_sdk::ReflectClient;
-use reflect_types::{Reviewer, Undo, UndoRecord, UndoTotals};
+use reflect_types::{ListUndos, Reviewer, Undo, UndoRecord, UndoTotals};
 
 use crate::failure::Failure;
 use crate::output;
@@ -12,11 +12,8 @@ pub(super) async fn show(
     before: Option<String>,
     json: bool,
 ) -> Result<(), Failure> {
-    let mut call = client.admin().list_undos().limit(limit);
-    if let Some(before) = before {
-        call = call.before(before);
-    }
-    let page = call.await?;
+    let limit = Some(limit);
+    let page = client.request(ListUndos { limit, before }).await?;
     output::page(
         &page,
         json,

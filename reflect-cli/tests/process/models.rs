@@ -3,7 +3,7 @@
 use std::io::{Read as _, Write as _};
 use std::process::Stdio;
 
-use reflect_models::scripted::{Act, ModelRequest, ModelServer};
+use reflect_model_server::{Act, ModelRequest, ModelServer};
 use reflect_sdk::ReviewStatus;
 use serde_json::{Value, json};
 

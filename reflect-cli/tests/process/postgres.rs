@@ -6,7 +6,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use reflect_engine::store::scratch_database;
-use reflect_models::scripted::{Act, ModelServer};
+use reflect_model_server::{Act, ModelServer};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::runtime::Runtime;

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use reflect_engine::model::{Embedder, Extractive, ModelEmbedder, StaticEmbedder};
 use reflect_engine::store::{ProjectRow, VectorSpace};
-use reflect_models::scripted::Act;
+use reflect_model_server::Act;
 use reflect_types::{QueryMemories, Review, Verdict};
 use serde_json::json;
 

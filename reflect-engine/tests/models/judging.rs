@@ -7,7 +7,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use reflect_engine::Engine;
 use reflect_engine::model::{Error, Judge, JudgeOutcome};
-use reflect_models::scripted::{Act, ModelServer};
+use reflect_model_server::{Act, ModelServer};
 use reflect_types::{Review, ReviewStatus, Trace, TraceId};
 
 use crate::client;

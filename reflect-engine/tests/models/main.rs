@@ -22,8 +22,8 @@ use std::time::Duration;
 
 use reflect_engine::model::LlmReflectionWriter;
 use reflect_engine::{Builder, Engine};
+use reflect_model_server::{Act, ModelRequest, ModelServer};
 use reflect_models::Client;
-use reflect_models::scripted::{Act, ModelRequest, ModelServer};
 use reflect_types::{CreateTrace, IngestStatus, Review, Trace};
 use serde_json::json;
 

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use reflect_engine::model::LlmReflectionWriter;
-use reflect_models::scripted::{Act, ModelServer};
+use reflect_model_server::{Act, ModelServer};
 use reflect_types::{IngestStatus, ListMemories, Review, ReviewStatus, Verdict};
 
 use crate::common::{Home, eventually, project, record, run, until};

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use reflect_engine::model::{LlmReflectionWriter, ReflectionWriter};
-use reflect_models::scripted::Act;
+use reflect_model_server::Act;
 use reflect_types::{CreateTrace, IngestStatus, Message, Review, ToolCall};
 use serde_json::json;
 

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use reflect_models::scripted::{Act, ModelServer};
+use reflect_model_server::{Act, ModelServer};
 use reflect_types::{
     AuthoredReflection, ExportTraces, IngestStatus, ListMemories, ModelVerdict, Review,
     ReviewStatus, Verdict,

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use reflect_engine::model::{Extractive, LlmSkillWriter};
-use reflect_models::scripted::{Act, ModelRequest, ModelServer};
+use reflect_model_server::{Act, ModelRequest, ModelServer};
 use reflect_types::{CreateSkill, Review};
 use serde_json::json;
 

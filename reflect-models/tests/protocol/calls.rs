@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use reflect_models::scripted::Act;
+use reflect_model_server::Act;
 use reflect_models::{Client, Error};
 use serde_json::json;
 use tokio::sync::Barrier;

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use reflect_models::scripted::{Act, ModelServer};
+use reflect_model_server::{Act, ModelServer};
 use tokio::sync::Barrier;
 
 use super::calls::all_at_once;

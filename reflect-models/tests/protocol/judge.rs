@@ -1,6 +1,6 @@
 //! The judge.
 
-use reflect_models::scripted::Act;
+use reflect_model_server::Act;
 use reflect_models::{Judge, JudgeRun};
 use reflect_types::{Reviewer, Verdict};
 use serde_json::json;

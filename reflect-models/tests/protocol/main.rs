@@ -10,7 +10,7 @@ mod structured;
 
 use std::time::Duration;
 
-use reflect_models::scripted::{Act, ModelServer};
+use reflect_model_server::{Act, ModelServer};
 use reflect_models::{Builder, Client, Prompt};
 
 fn say(text: &str) -> Act {

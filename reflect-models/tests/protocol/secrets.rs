@@ -2,8 +2,8 @@
 
 use std::sync::{Arc, Mutex};
 
+use reflect_model_server::Act;
 use reflect_models::Error;
-use reflect_models::scripted::Act;
 use serde_json::json;
 
 use super::{prompt, quick, server};

@@ -10,7 +10,7 @@ use reflect_types::{
     Scope, TraceId, Undo, UpdateProject, Validate,
 };
 
-use super::call::{Action, Call, CallContext};
+use super::call::{Action, Call, CallContext, options};
 use super::handle::Handle;
 use super::{Async, ReflectClient};
 use crate::core::Worker;
@@ -164,117 +164,77 @@ impl<M> Admin<M> {
     }
 }
 
-impl<M> Call<GetReport, M> {
+options! { GetReport, get:
     /// Only runs stored at this time or later, in RFC 3339.
-    pub fn since(self, time: impl Into<String>) -> Self {
-        self.set(|get| get.since = Some(time.into()))
-    }
+    since(time: impl Into<String>) => get.since = Some(time.into());
 
     /// Only runs stored before this time, in RFC 3339.
-    pub fn until(self, time: impl Into<String>) -> Self {
-        self.set(|get| get.until = Some(time.into()))
-    }
+    until(time: impl Into<String>) => get.until = Some(time.into());
 
     /// Groups the runs by `model`, `month`, `day` or `metadata.KEY`.
-    pub fn by(self, group: impl Into<String>) -> Self {
-        self.set(|get| get.by = Some(group.into()))
-    }
+    by(group: impl Into<String>) => get.by = Some(group.into());
 }
 
-impl<M> Call<CreateApiKey, M> {
+options! { CreateApiKey, key:
     /// The key's scopes.
-    pub fn scopes(self, scopes: impl IntoIterator<Item = Scope>) -> Self {
-        self.set(|key| key.scopes = scopes.into_iter().collect())
-    }
+    scopes(scopes: impl IntoIterator<Item = Scope>) => key.scopes = scopes.into_iter().collect();
 
     /// Live or test; live by default.
-    pub fn environment(self, environment: Environment) -> Self {
-        self.set(|key| key.environment = environment)
-    }
+    environment(environment: Environment) => key.environment = environment;
 
     /// When the key expires, in RFC 3339, such as `2027-01-31T00:00:00Z`; never by default.
-    pub fn expires_at(self, time: impl Into<String>) -> Self {
-        self.set(|key| key.expires_at = Some(time.into()))
-    }
+    expires_at(time: impl Into<String>) => key.expires_at = Some(time.into());
 
     /// The largest `alpha` of a review with the key, from 0 to 1; any by default.
-    pub fn max_alpha(self, alpha: f64) -> Self {
-        self.set(|key| key.max_alpha = Some(alpha))
-    }
+    max_alpha(alpha: f64) => key.max_alpha = Some(alpha);
 }
 
-impl<M> Call<Undo, M> {
+options! { Undo, undo:
     /// The [`digest`](reflect_types::UndoReport::digest) of a dry run. If the undo would no longer make
     /// the same changes, it makes none and fails with a conflict.
-    pub fn expect(self, digest: impl Into<String>) -> Self {
-        self.set(|undo| undo.expect = Some(digest.into()))
-    }
+    expect(digest: impl Into<String>) => undo.expect = Some(digest.into());
 
     /// Undoes reviews and changes by this API key.
-    pub fn key(self, key: impl Into<KeyId>) -> Self {
-        self.set(|undo| undo.key_id = Some(key.into()))
-    }
+    key(key: impl Into<KeyId>) => undo.key_id = Some(key.into());
 
     /// Undoes reviews by this reviewer.
-    pub fn reviewer(self, reviewer: Reviewer) -> Self {
-        self.set(|undo| undo.reviewer = Some(reviewer))
-    }
+    reviewer(reviewer: Reviewer) => undo.reviewer = Some(reviewer);
 
     /// Undoes the reviews of this trace, which may have been deleted since.
-    pub fn trace(self, trace: impl Into<TraceId>) -> Self {
-        self.set(|undo| undo.trace_id = Some(trace.into()))
-    }
+    trace(trace: impl Into<TraceId>) => undo.trace_id = Some(trace.into());
 
     /// Undoes reviews and changes made at this time or later, in RFC 3339.
-    pub fn since(self, time: impl Into<String>) -> Self {
-        self.set(|undo| undo.since = Some(time.into()))
-    }
+    since(time: impl Into<String>) => undo.since = Some(time.into());
 
     /// Undoes reviews and changes made before this time, in RFC 3339.
-    pub fn until(self, time: impl Into<String>) -> Self {
-        self.set(|undo| undo.until = Some(time.into()))
-    }
+    until(time: impl Into<String>) => undo.until = Some(time.into());
 
     /// Reports what would change, and changes nothing.
-    pub fn dry_run(self) -> Self {
-        self.set(|undo| undo.dry_run = true)
-    }
+    dry_run() => undo.dry_run = true;
 }
 
-impl<M> Call<ListUndos, M> {
+options! { ListUndos, list:
     /// The maximum number of records, from 1 to 1,000; 100 by default.
-    pub fn limit(self, limit: u32) -> Self {
-        self.set(|list| list.limit = Some(limit))
-    }
+    limit(limit: u32) => list.limit = Some(limit);
 
     /// Only records older than this one: the last of the previous page.
-    pub fn before(self, id: impl Into<String>) -> Self {
-        self.set(|list| list.before = Some(id.into()))
-    }
+    before(id: impl Into<String>) => list.before = Some(id.into());
 }
 
-impl<M> Call<ExportMemories, M> {
+options! { ExportMemories, page:
     /// The maximum number of memories, from 1 to 200; 200 by default.
-    pub fn limit(self, limit: u32) -> Self {
-        self.set(|page| page.limit = Some(limit))
-    }
+    limit(limit: u32) => page.limit = Some(limit);
 
     /// Only memories after this one: the last of the previous page.
-    pub fn after(self, memory: impl Into<MemoryId>) -> Self {
-        self.set(|page| page.after = Some(memory.into()))
-    }
+    after(memory: impl Into<MemoryId>) => page.after = Some(memory.into());
 }
 
-impl<M> Call<ExportTraces, M> {
+options! { ExportTraces, page:
     /// The maximum number of traces, from 1 to 200; 200 by default.
-    pub fn limit(self, limit: u32) -> Self {
-        self.set(|page| page.limit = Some(limit))
-    }
+    limit(limit: u32) => page.limit = Some(limit);
 
     /// Only traces after this one: the last of the previous page.
-    pub fn after(self, trace: impl Into<TraceId>) -> Self {
-        self.set(|page| page.after = Some(trace.into()))
-    }
+    after(trace: impl Into<TraceId>) => page.after = Some(trace.into());
 }
 
 /// Creates the first key of a project, with the bootstrap token of the server.

@@ -89,6 +89,23 @@ impl<A, M> Call<A, M> {
     }
 }
 
+/// Declares the options of a call, which set fields of its request.
+macro_rules! options {
+    (
+        $request:ty, $fields:ident:
+        $($(#[$meta:meta])* $name:ident($($value:ident: $type:ty)?) => $set:expr;)+
+    ) => {
+        impl<M> Call<$request, M> {$(
+            $(#[$meta])*
+            pub fn $name(self $(, $value: $type)?) -> Self {
+                self.set(|$fields| $set)
+            }
+        )+}
+    };
+}
+
+pub(super) use options;
+
 impl<A> Call<A, Async> {
     /// The same call for code that is not async.
     pub fn blocking(self) -> Call<A, Blocking> {

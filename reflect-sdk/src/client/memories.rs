@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use super::ReflectClient;
 use super::augment::{AugmentedTask, PromptStyle};
-use super::call::{Action, Call, CallContext};
+use super::call::{Action, Call, CallContext, options};
 use super::create_trace::idempotency_key;
 use super::query::{QueryOptions, query_setters};
 use crate::error::Result;
@@ -79,91 +79,60 @@ impl<M> ReflectClient<M> {
     }
 }
 
-impl<M> Call<UpdateMemory, M> {
+fn edit(request: &mut UpdateMemory) -> &mut ReflectionEdit {
+    request.update.reflection.get_or_insert_default()
+}
+
+options! { UpdateMemory, request:
     /// Sets the summary.
-    pub fn summary(self, text: impl Into<String>) -> Self {
-        self.edit(|edit| edit.summary = Some(text.into()))
-    }
+    summary(text: impl Into<String>) => edit(request).summary = Some(text.into());
 
     /// Sets what to do next time.
-    pub fn guidance(self, text: impl Into<String>) -> Self {
-        self.edit(|edit| edit.guidance = Some(text.into()))
-    }
+    guidance(text: impl Into<String>) => edit(request).guidance = Some(text.into());
 
     /// Sets what went wrong.
-    pub fn key_mistake(self, text: impl Into<String>) -> Self {
-        self.edit(|edit| edit.key_mistake = Some(text.into()))
-    }
+    key_mistake(text: impl Into<String>) => edit(request).key_mistake = Some(text.into());
 
     /// Sets what would have been right.
-    pub fn correct_action(self, text: impl Into<String>) -> Self {
-        self.edit(|edit| edit.correct_action = Some(text.into()))
-    }
+    correct_action(text: impl Into<String>) => edit(request).correct_action = Some(text.into());
 
     /// Sets the tools the advice is about.
-    pub fn applicable_tools<T: Into<String>>(self, tools: impl IntoIterator<Item = T>) -> Self {
-        self.edit(|edit| {
-            edit.applicable_tools = Some(tools.into_iter().map(Into::into).collect());
-        })
-    }
+    applicable_tools(tools: impl IntoIterator<Item = impl Into<String>>) =>
+        edit(request).applicable_tools = Some(tools.into_iter().map(Into::into).collect());
 
     /// Sets the fields of the text that the edit sets.
-    pub fn reflection(self, edit: ReflectionEdit) -> Self {
-        self.set(|request| request.update.reflection = Some(edit))
-    }
+    reflection(edit: ReflectionEdit) => request.update.reflection = Some(edit);
 
     /// Sets the memory aside.
-    pub fn quarantine(self) -> Self {
-        self.set(|request| request.update.status = Some(MemoryStatus::Quarantined))
-    }
+    quarantine() => request.update.status = Some(MemoryStatus::Quarantined);
 
     /// Makes the memory active.
-    pub fn restore(self) -> Self {
-        self.set(|request| request.update.status = Some(MemoryStatus::Active))
-    }
+    restore() => request.update.status = Some(MemoryStatus::Active);
 
     /// Merges the memory into another one, which stands for both.
-    pub fn merge_into(self, id: impl Into<MemoryId>) -> Self {
-        self.set(|request| request.update.merge_into = Some(id.into()))
-    }
+    merge_into(id: impl Into<MemoryId>) => request.update.merge_into = Some(id.into());
 
     /// The reason, for the record of the change.
-    pub fn note(self, text: impl Into<String>) -> Self {
-        self.set(|request| request.update.note = Some(text.into()))
-    }
-
-    fn edit(self, change: impl FnOnce(&mut ReflectionEdit)) -> Self {
-        self.set(|request| change(request.update.reflection.get_or_insert_default()))
-    }
+    note(text: impl Into<String>) => request.update.note = Some(text.into());
 }
 
-impl<M> Call<ListMemoryChanges, M> {
+options! { ListMemoryChanges, list:
     /// The maximum number of changes, from 1 to 1,000; 100 by default.
-    pub fn limit(self, limit: u32) -> Self {
-        self.set(|list| list.limit = Some(limit))
-    }
+    limit(limit: u32) => list.limit = Some(limit);
 
     /// Only changes older than this one, for the next page.
-    pub fn before(self, change: impl Into<String>) -> Self {
-        self.set(|list| list.before = Some(change.into()))
-    }
+    before(change: impl Into<String>) => list.before = Some(change.into());
 }
 
-impl<M> Call<ListMemories, M> {
+options! { ListMemories, list:
     /// The maximum number of memories, from 1 to 1,000; 100 by default.
-    pub fn limit(self, limit: u32) -> Self {
-        self.set(|list| list.limit = Some(limit))
-    }
+    limit(limit: u32) => list.limit = Some(limit);
 
     /// Only memories older than this one, for the next page.
-    pub fn before(self, memory: impl Into<MemoryId>) -> Self {
-        self.set(|list| list.before = Some(memory.into()))
-    }
+    before(memory: impl Into<MemoryId>) => list.before = Some(memory.into());
 
     /// Only memories with this status.
-    pub fn status(self, status: MemoryStatus) -> Self {
-        self.set(|list| list.status = Some(status))
-    }
+    status(status: MemoryStatus) => list.status = Some(status);
 }
 
 /// Puts memories into a task; see [`ReflectClient::augment_with_memories`].
@@ -234,18 +203,14 @@ impl HasQuery for AugmentWithMemories {
     }
 }
 
-impl<M> Call<AugmentWithMemories, M> {
+options! { AugmentWithMemories, augment:
     /// How the memories are written into the prompt; [`PromptStyle::Full`] by default.
-    pub fn style(self, style: PromptStyle) -> Self {
-        self.set(|augment| augment.style = style)
-    }
+    style(style: PromptStyle) => augment.style = style;
 
     /// The share of calls, from 0 to 1, that return the task without memories, for comparison; by
     /// default that of [the client](crate::ClientBuilder::control_share). Pass the result on to
     /// [`given`](Call::given), so that the trace has the arm.
-    pub fn control_share(self, share: f64) -> Self {
-        self.set(|augment| augment.control_share = Some(share))
-    }
+    control_share(share: f64) => augment.control_share = Some(share);
 }
 
 /// The options of [`ReflectClient::query_memories`] and [`ReflectClient::augment_with_memories`].

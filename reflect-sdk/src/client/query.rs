@@ -105,24 +105,14 @@ impl QueryOptions {
 
     /// The query of these options for a task.
     pub fn query(self, task: impl Into<String>) -> QueryMemories {
-        let Self {
-            limit,
-            ranking,
-            lambda,
-            mmr_lambda,
-            metadata_filter,
-            similarity_threshold,
-            style: _,
-            control_share: _,
-        } = self;
         QueryMemories {
             task: task.into(),
-            limit,
-            lambda,
-            mmr_lambda,
-            metadata_filter,
-            similarity_threshold,
-            ranking,
+            limit: self.limit,
+            lambda: self.lambda,
+            mmr_lambda: self.mmr_lambda,
+            metadata_filter: self.metadata_filter,
+            similarity_threshold: self.similarity_threshold,
+            ranking: self.ranking,
         }
     }
 }

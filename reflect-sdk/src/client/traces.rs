@@ -6,7 +6,7 @@ use reflect_types::{
 use serde_json::Value;
 
 use super::ReflectClient;
-use super::call::Call;
+use super::call::{Call, options};
 
 impl<M> ReflectClient<M> {
     /// Stored traces, newest first.
@@ -49,42 +49,28 @@ impl<M> ReflectClient<M> {
     }
 }
 
-impl<M> Call<ListTraces, M> {
+options! { ListTraces, list:
     /// Only traces without a review.
-    pub fn pending(self) -> Self {
-        self.set(|list| list.review_status = Some(ReviewStatus::Pending))
-    }
+    pending() => list.review_status = Some(ReviewStatus::Pending);
 
     /// Only traces with a review.
-    pub fn reviewed(self) -> Self {
-        self.set(|list| list.review_status = Some(ReviewStatus::Reviewed))
-    }
+    reviewed() => list.review_status = Some(ReviewStatus::Reviewed);
 
     /// Only traces whose ingestion failed; [`retry_trace`](ReflectClient::retry_trace) queues them
     /// again.
-    pub fn failed(self) -> Self {
-        self.set(|list| list.ingest_status = Some(IngestStatus::Failed))
-    }
+    failed() => list.ingest_status = Some(IngestStatus::Failed);
 
     /// The maximum number of traces, from 1 to 1,000; 100 by default.
-    pub fn limit(self, limit: u32) -> Self {
-        self.set(|list| list.limit = Some(limit))
-    }
+    limit(limit: u32) => list.limit = Some(limit);
 
     /// Only traces older than this one, for the next page.
-    pub fn before(self, trace: impl Into<TraceId>) -> Self {
-        self.set(|list| list.before = Some(trace.into()))
-    }
+    before(trace: impl Into<TraceId>) => list.before = Some(trace.into());
 
     /// Lists the oldest traces first.
-    pub fn oldest_first(self) -> Self {
-        self.set(|list| list.order = Some(ListOrder::Oldest))
-    }
+    oldest_first() => list.order = Some(ListOrder::Oldest);
 
     /// Only traces newer than this one, oldest first, for the next page.
-    pub fn after(self, trace: impl Into<TraceId>) -> Self {
-        self.set(|list| list.after = Some(trace.into()))
-    }
+    after(trace: impl Into<TraceId>) => list.after = Some(trace.into());
 }
 
 impl<M> Call<DeleteTraces, M> {
@@ -174,14 +160,10 @@ impl<M> ReflectClient<M> {
     }
 }
 
-impl<M> Call<CreateSkill, M> {
+options! { CreateSkill, skill:
     /// The number of memories of passed runs to read; 5 by default.
-    pub fn n_passed(self, n: u32) -> Self {
-        self.set(|skill| skill.n_passed = Some(n))
-    }
+    n_passed(n: u32) => skill.n_passed = Some(n);
 
     /// The number of memories of failed runs to read; 5 by default.
-    pub fn n_failed(self, n: u32) -> Self {
-        self.set(|skill| skill.n_failed = Some(n))
-    }
+    n_failed(n: u32) => skill.n_failed = Some(n);
 }

@@ -23,56 +23,52 @@ pub(super) struct KeyedBank {
 #[async_trait]
 impl Bank for KeyedBank {
     async fn query(&self, query: QueryMemories) -> Result<Vec<Memory>, String> {
-        told(self.try_query(&query).await)
+        let found = async {
+            require(&self.caller, Scope::MemoryRead)?;
+            let engine = self.app.engine();
+            Ok(engine.query_memories(&self.project, &query).await?)
+        };
+        told(found.await)
     }
 
-    async fn record(&self, run: CreateTrace) -> Result<Recorded, String> {
-        told(self.try_record(run).await)
+    async fn record(&self, mut run: CreateTrace) -> Result<Recorded, String> {
+        let recorded = async {
+            let engine = self.engine();
+            if let Some(review) = &mut run.review {
+                self.lower_alpha(&engine, review).await?;
+            }
+            may_create(&self.caller, &self.project, &self.app, &mut run).await?;
+            let stored = engine.create_trace(&self.project, run).await?;
+            let trace = engine.get_trace(&self.project, &stored.trace_id).await?;
+            Ok(Recorded {
+                trace_id: stored.trace_id,
+                ingest_status: stored.ingest_status,
+                memory_id: trace.created_memory_id,
+            })
+        };
+        told(recorded.await)
     }
 
-    async fn review(&self, run: &TraceId, review: Review) -> Result<Trace, String> {
-        told(self.try_review(run, review).await)
+    async fn review(&self, run: &TraceId, mut review: Review) -> Result<Trace, String> {
+        let reviewed = async {
+            require(&self.caller, Scope::ReviewWrite)?;
+            let engine = self.engine();
+            self.lower_alpha(&engine, &mut review).await?;
+            Ok(engine.review_trace(&self.project, run, review).await?)
+        };
+        told(reviewed.await)
     }
 
     async fn skill(&self) -> Result<Option<Skill>, String> {
-        told(self.try_skill().await)
+        let skill = async {
+            require(&self.caller, Scope::SkillRead)?;
+            Ok(self.app.engine().get_skill(&self.project).await?)
+        };
+        told(skill.await)
     }
 }
 
 impl KeyedBank {
-    async fn try_query(&self, query: &QueryMemories) -> Result<Vec<Memory>, ApiError> {
-        require(&self.caller, Scope::MemoryRead)?;
-        let engine = self.app.engine();
-        Ok(engine.query_memories(&self.project, query).await?)
-    }
-
-    async fn try_record(&self, mut run: CreateTrace) -> Result<Recorded, ApiError> {
-        let engine = self.engine();
-        if let Some(review) = &mut run.review {
-            self.lower_alpha(&engine, review).await?;
-        }
-        may_create(&self.caller, &self.project, &self.app, &mut run).await?;
-        let stored = engine.create_trace(&self.project, run).await?;
-        let trace = engine.get_trace(&self.project, &stored.trace_id).await?;
-        Ok(Recorded {
-            trace_id: stored.trace_id,
-            ingest_status: stored.ingest_status,
-            memory_id: trace.created_memory_id,
-        })
-    }
-
-    async fn try_review(&self, run: &TraceId, mut review: Review) -> Result<Trace, ApiError> {
-        require(&self.caller, Scope::ReviewWrite)?;
-        let engine = self.engine();
-        self.lower_alpha(&engine, &mut review).await?;
-        Ok(engine.review_trace(&self.project, run, review).await?)
-    }
-
-    async fn try_skill(&self) -> Result<Option<Skill>, ApiError> {
-        require(&self.caller, Scope::SkillRead)?;
-        Ok(self.app.engine().get_skill(&self.project).await?)
-    }
-
     fn engine(&self) -> Engine {
         engine(&self.caller, &self.app)
     }

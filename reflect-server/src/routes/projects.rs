@@ -3,8 +3,7 @@ use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode};
 use reflect_types::{
     BOOTSTRAP_TOKEN, Bootstrap, Bootstrapped, DeleteProject, DeletedProject, GetReport,
-    GetSettings, GetStats, ProjectId, ProjectSettings, ProjectSummary, Report, Stats,
-    UpdateProject,
+    GetSettings, GetStats, ProjectSettings, ProjectSummary, Report, Stats, UpdateProject,
 };
 use secrecy::ExposeSecret as _;
 
@@ -13,18 +12,7 @@ use crate::app::App;
 use crate::error::ApiError;
 use crate::extract::{Body, Params};
 use crate::keys::SecretHash;
-use crate::openapi::Refusals;
 
-/// Creates a project and its first key, for the holder of the bootstrap token. A project that exists
-/// or has a key is a conflict.
-#[utoipa::path(
-    post, path = "/v1/bootstrap", operation_id = "bootstrap",
-    request_body = Bootstrap, security(("bootstrap" = [])),
-    responses(
-        (status = 201, description = "The key, which is shown only once", body = Bootstrapped),
-        Refusals,
-    )
-)]
 pub(super) async fn bootstrap(
     State(app): State<App>,
     _: BootstrapToken,
@@ -34,12 +22,6 @@ pub(super) async fn bootstrap(
     Ok((StatusCode::CREATED, Json(created)))
 }
 
-/// The projects that the key opens, by id: its own, or all with a master key.
-#[utoipa::path(
-    get, path = "/v1/projects", operation_id = "list_projects",
-    security(("key" = [])),
-    responses((status = 200, body = Vec<ProjectSummary>), Refusals)
-)]
 pub(super) async fn list(
     State(app): State<App>,
     AnyKey(caller): AnyKey,
@@ -48,13 +30,6 @@ pub(super) async fn list(
     Ok(Json(projects))
 }
 
-/// The settings of the project. Clients read them before they retrieve memories.
-#[utoipa::path(
-    get, path = "/v1/projects/{project_id}/settings", operation_id = "project_settings",
-    params(("project_id" = ProjectId, Path)),
-    security(("key" = [])),
-    responses((status = 200, body = ProjectSettings), Refusals)
-)]
 pub(super) async fn settings(
     State(app): State<App>,
     access: Access<GetSettings>,
@@ -62,15 +37,6 @@ pub(super) async fn settings(
     Ok(Json(app.engine().settings(&access.project).await?))
 }
 
-/// Changes the settings of the project, which a master key creates if there is none. A review with a larger
-/// `alpha` than `max_alpha` is refused from now on; memories beyond `max_memories` are archived by the next query.
-#[utoipa::path(
-    patch, path = "/v1/projects/{project_id}", operation_id = "update_project",
-    params(("project_id" = ProjectId, Path)),
-    security(("key" = [])),
-    request_body = UpdateProject,
-    responses((status = 200, body = ProjectSummary), Refusals)
-)]
 pub(super) async fn update(
     State(app): State<App>,
     access: Access<UpdateProject>,
@@ -80,13 +46,6 @@ pub(super) async fn update(
     Ok(Json(engine.update_project(&access.project, &update).await?))
 }
 
-/// The project's totals.
-#[utoipa::path(
-    get, path = "/v1/projects/{project_id}/stats", operation_id = "project_stats",
-    params(("project_id" = ProjectId, Path)),
-    security(("key" = [])),
-    responses((status = 200, body = Stats), Refusals)
-)]
 pub(super) async fn stats(
     State(app): State<App>,
     access: Access<GetStats>,
@@ -94,19 +53,6 @@ pub(super) async fn stats(
     Ok(Json(app.engine().stats(&access.project).await?))
 }
 
-/// Pass rates with their 95 % intervals, and whether memories help: the runs with memories compared with
-/// those of the control arm. Reviews by people and by models are counted separately.
-#[utoipa::path(
-    get, path = "/v1/projects/{project_id}/report", operation_id = "report",
-    params(
-        ("project_id" = ProjectId, Path),
-        ("since" = Option<String>, Query, description = "Only runs stored at this time or later, in RFC 3339"),
-        ("until" = Option<String>, Query, description = "Only runs stored before this time, in RFC 3339"),
-        ("by" = Option<String>, Query, pattern = "^(model|month|day|metadata\\.[^\"\\\\\\x00-\\x1f\\x7f-\\x9f]{1,200})$", description = "Groups: `model`, `month`, `day` or `metadata.KEY`"),
-    ),
-    security(("key" = [])),
-    responses((status = 200, body = Report), Refusals)
-)]
 pub(super) async fn report(
     State(app): State<App>,
     access: Access<GetReport>,
@@ -115,13 +61,6 @@ pub(super) async fn report(
     Ok(Json(app.engine().report(&access.project, &get).await?))
 }
 
-/// Deletes the project with its traces, memories, skill and keys.
-#[utoipa::path(
-    delete, path = "/v1/projects/{project_id}", operation_id = "delete_project",
-    params(("project_id" = ProjectId, Path)),
-    security(("key" = [])),
-    responses((status = 200, body = DeletedProject), Refusals)
-)]
 pub(super) async fn delete(
     State(app): State<App>,
     access: Access<DeleteProject>,

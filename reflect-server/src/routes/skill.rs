@@ -1,20 +1,12 @@
 use axum::Json;
 use axum::extract::State;
-use reflect_types::{CreateSkill, GetSkill, ProjectId, Skill};
+use reflect_types::{CreateSkill, GetSkill, Skill};
 
 use crate::access::Access;
 use crate::app::App;
 use crate::error::ApiError;
 use crate::extract::OptionalBody;
-use crate::openapi::Refusals;
 
-/// The project's skill: its memories condensed into one guide.
-#[utoipa::path(
-    get, path = "/v1/projects/{project_id}/skill", operation_id = "get_skill",
-    security(("key" = [])),
-    params(("project_id" = ProjectId, Path)),
-    responses((status = 200, body = Skill), Refusals)
-)]
 pub(super) async fn get(
     State(app): State<App>,
     access: Access<GetSkill>,
@@ -27,14 +19,6 @@ pub(super) async fn get(
     }
 }
 
-/// Writes a new version of the skill.
-#[utoipa::path(
-    post, path = "/v1/projects/{project_id}/skill/create", operation_id = "create_skill",
-    security(("key" = [])),
-    params(("project_id" = ProjectId, Path)),
-    request_body(content = CreateSkill, description = "The number of memories of each kind to read"),
-    responses((status = 200, body = Skill), Refusals)
-)]
 pub(super) async fn create(
     State(app): State<App>,
     access: Access<CreateSkill>,

@@ -4,42 +4,23 @@ use axum::http::{HeaderMap, StatusCode};
 use axum::response::Response;
 use reflect_types::{
     ChangeReview, CreateTrace, DeleteTraces, DeletedTraces, GetTrace, IngestStatus, ListTraces,
-    Operation as _, ProjectId, RetryTrace, Review, ReviewByKey, ReviewTrace, Scope, Trace, TraceId,
-    TraceReceipt, WithdrawReview,
+    Operation as _, RetryTrace, Review, ReviewByKey, ReviewTrace, Scope, Trace, TraceReceipt,
+    WithdrawReview,
 };
 
 use crate::access::{Access, TracePath, bound_alpha, may_create, reviewed};
 use crate::app::App;
 use crate::error::ApiError;
-use crate::extract::{Body, IdempotencyKey, Params};
-use crate::openapi::Refusals;
+use crate::extract::{Body, Params, idempotency_key};
 use crate::routes::paging;
 
-/// Stores a trace. A review in it needs the scope `review:write`; it is queued and becomes a memory in
-/// the background. A review with its own reflection becomes a memory immediately, and needs `memory:write`.
-#[utoipa::path(
-    post, path = "/v1/projects/{project_id}/traces", operation_id = "create_trace",
-    security(("key" = [])),
-    params(
-        ("project_id" = ProjectId, Path),
-        ("Idempotency-Key" = Option<String>, Header, min_length = 1, max_length = 255,
-            pattern = "^[!-~]+$",
-            description = "One UUID per run: a repeated key stores nothing and returns the first receipt"),
-    ),
-    request_body = CreateTrace,
-    responses(
-        (status = 201, description = "Stored", body = TraceReceipt),
-        (status = 202, description = "Stored, the review is queued", body = TraceReceipt),
-        Refusals,
-    )
-)]
 pub(super) async fn create(
     State(app): State<App>,
     access: Access<CreateTrace>,
-    IdempotencyKey(key): IdempotencyKey,
+    headers: HeaderMap,
     Body(mut trace): Body<CreateTrace>,
 ) -> Result<(StatusCode, Json<TraceReceipt>), ApiError> {
-    trace.idempotency_key.clone_from(&key);
+    trace.idempotency_key = idempotency_key(&headers);
     may_create(&access.caller, &access.project, &app, &mut trace).await?;
     let stored = access
         .engine(&app)
@@ -52,24 +33,6 @@ pub(super) async fn create(
     Ok((status, Json(stored)))
 }
 
-/// The project's traces, newest first by default. `Link: rel="next"` is the next page.
-#[utoipa::path(
-    get, path = "/v1/projects/{project_id}/traces", operation_id = "list_traces",
-    security(("key" = [])),
-    params(
-        ("project_id" = ProjectId, Path),
-        ("review_status" = Option<reflect_types::ReviewStatus>, Query),
-        ("ingest_status" = Option<reflect_types::IngestStatus>, Query),
-        ("limit" = Option<u32>, Query, minimum = 1, maximum = 1000),
-        ("before" = Option<TraceId>, Query, description = "The last trace of the previous page"),
-        ("after" = Option<TraceId>, Query, description = "The same, oldest first"),
-        ("order" = Option<reflect_types::ListOrder>, Query),
-    ),
-    responses(
-        (status = 200, body = Vec<Trace>, headers(("Link" = String, description = "The next page"))),
-        Refusals,
-    )
-)]
 pub(super) async fn list(
     State(app): State<App>,
     access: Access<ListTraces>,
@@ -85,13 +48,6 @@ pub(super) async fn list(
     Ok((paging::link(next)?, slot.array(page.items)))
 }
 
-/// One trace.
-#[utoipa::path(
-    get, path = "/v1/projects/{project_id}/traces/{trace_id}", operation_id = "get_trace",
-    security(("key" = [])),
-    params(("project_id" = ProjectId, Path), ("trace_id" = TraceId, Path)),
-    responses((status = 200, body = Trace), Refusals)
-)]
 pub(super) async fn get(
     State(app): State<App>,
     access: Access<GetTrace>,
@@ -102,15 +58,6 @@ pub(super) async fn get(
     Ok(slot.value(trace))
 }
 
-/// Reviews a trace. The reply has the new memory. A repeated verdict changes nothing; another verdict
-/// is a conflict.
-#[utoipa::path(
-    post, path = "/v1/projects/{project_id}/traces/{trace_id}/review", operation_id = "review_trace",
-    security(("key" = [])),
-    params(("project_id" = ProjectId, Path), ("trace_id" = TraceId, Path)),
-    request_body = Review,
-    responses((status = 200, body = Trace), Refusals)
-)]
 pub(super) async fn review(
     State(app): State<App>,
     access: Access<ReviewTrace>,
@@ -126,15 +73,6 @@ pub(super) async fn review(
     Ok(Json(reviewed(&access.caller, done)))
 }
 
-/// Reviews the one trace that has this idempotency key, or this metadata. If several have the metadata, it is
-/// the only one of them without a review. Else it is a conflict that names them, and nothing is reviewed.
-#[utoipa::path(
-    post, path = "/v1/projects/{project_id}/reviews/by-key", operation_id = "review_by_key",
-    security(("key" = [])),
-    params(("project_id" = ProjectId, Path)),
-    request_body = ReviewByKey,
-    responses((status = 200, body = Trace), Refusals)
-)]
 pub(super) async fn review_by_key(
     State(app): State<App>,
     access: Access<ReviewByKey>,
@@ -147,15 +85,6 @@ pub(super) async fn review_by_key(
     Ok(Json(reviewed(&access.caller, done)))
 }
 
-/// Replaces the review of a trace. The memory is rewritten under the same id, and the utilities are
-/// recomputed as if this had been the first review.
-#[utoipa::path(
-    put, path = "/v1/projects/{project_id}/traces/{trace_id}/review", operation_id = "change_review",
-    security(("key" = [])),
-    params(("project_id" = ProjectId, Path), ("trace_id" = TraceId, Path)),
-    request_body = Review,
-    responses((status = 200, body = Trace), Refusals)
-)]
 pub(super) async fn change_review(
     State(app): State<App>,
     access: Access<ChangeReview>,
@@ -171,13 +100,6 @@ pub(super) async fn change_review(
     Ok(Json(reviewed(&access.caller, done)))
 }
 
-/// Withdraws the review of a trace: its memory is set aside, and the utilities are recomputed without it.
-#[utoipa::path(
-    delete, path = "/v1/projects/{project_id}/traces/{trace_id}/review", operation_id = "withdraw_review",
-    security(("key" = [])),
-    params(("project_id" = ProjectId, Path), ("trace_id" = TraceId, Path)),
-    responses((status = 200, body = Trace), Refusals)
-)]
 pub(super) async fn withdraw_review(
     State(app): State<App>,
     access: Access<WithdrawReview>,
@@ -196,13 +118,6 @@ fn may_author<O>(access: &Access<O>, review: &Review) -> Result<(), ApiError> {
     }
 }
 
-/// Retries a failed ingestion.
-#[utoipa::path(
-    post, path = "/v1/projects/{project_id}/traces/{trace_id}/retry", operation_id = "retry_trace",
-    security(("key" = [])),
-    params(("project_id" = ProjectId, Path), ("trace_id" = TraceId, Path)),
-    responses((status = 202, description = "Queued again", body = TraceReceipt), Refusals)
-)]
 pub(super) async fn retry(
     State(app): State<App>,
     access: Access<RetryTrace>,
@@ -212,17 +127,6 @@ pub(super) async fn retry(
     Ok((StatusCode::ACCEPTED, Json(queued)))
 }
 
-/// Deletes traces that were recorded with the same key; others need the scope `trace:admin`. Their
-/// memories stay unless `delete_memories` is set, which also needs the scope `memory:write`; memories that
-/// another key has taught stay without the scope `memory:admin`. The effects of their reviews stay until an
-/// `undo`.
-#[utoipa::path(
-    post, path = "/v1/projects/{project_id}/traces/delete", operation_id = "delete_traces",
-    security(("key" = [])),
-    params(("project_id" = ProjectId, Path)),
-    request_body = DeleteTraces,
-    responses((status = 200, body = DeletedTraces), Refusals)
-)]
 pub(super) async fn delete(
     State(app): State<App>,
     access: Access<DeleteTraces>,

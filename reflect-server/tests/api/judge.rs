@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use reflect_engine::Engine;
-use reflect_models::scripted::{Act, ModelRequest, ModelServer};
+use reflect_model_server::{Act, ModelRequest, ModelServer};
 use reflect_models::{Client, Judge};
 use reflect_server::{CountedJudge, Settings};
 use serde_json::Value;

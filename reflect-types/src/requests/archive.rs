@@ -20,10 +20,8 @@ impl ExportOverview {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ExportMemories {
     /// Only memories after this one: the last of the previous page.
-    #[serde(default)]
     pub after: Option<MemoryId>,
     /// The maximum number of memories, from 1 to 200; 200 by default.
-    #[serde(default)]
     pub limit: Option<u32>,
 }
 
@@ -31,10 +29,8 @@ pub struct ExportMemories {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ExportTraces {
     /// Only traces after this one: the last of the previous page.
-    #[serde(default)]
     pub after: Option<TraceId>,
     /// The maximum number of traces, from 1 to 200; 200 by default.
-    #[serde(default)]
     pub limit: Option<u32>,
 }
 

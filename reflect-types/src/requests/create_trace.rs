@@ -35,7 +35,6 @@ pub struct CreateTrace {
     )]
     pub retrieved_memory_ids: Vec<MemoryId>,
     /// The model that ran.
-    #[serde(default)]
     #[cfg_attr(feature = "openapi", schema(max_length = 200))]
     pub model: Option<String>,
     /// Free-form data, of at most 65,536 bytes. The memory inherits it, so queries can filter on it.

@@ -139,13 +139,10 @@ impl Validate for ExplainMemories {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ListMemories {
     /// The maximum number of memories, from 1 to 1,000; 100 by default.
-    #[serde(default)]
     pub limit: Option<u32>,
     /// Only memories older than this one: the last of the previous page.
-    #[serde(default)]
     pub before: Option<MemoryId>,
     /// Only memories with this status.
-    #[serde(default)]
     pub status: Option<MemoryStatus>,
 }
 

@@ -27,57 +27,37 @@ without_parts! {
 /// Changes the settings of the project. What is absent stays.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[serde(default)]
 pub struct UpdateProject {
     /// The largest `alpha` of a review in the project, from 0 to 1; `null` for no limit.
-    #[serde(
-        default,
-        skip_serializing_if = "Option::is_none",
-        deserialize_with = "given"
-    )]
+    #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "given")]
     #[cfg_attr(feature = "openapi", schema(value_type = Option<f64>, minimum = 0, maximum = 1))]
     pub max_alpha: Option<Option<f64>>,
     /// The number of memories that the project keeps in answers, from 1 to a billion; `null` for all. The
     /// least useful ones beyond it are archived.
     #[serde(
-        default,
         skip_serializing_if = "Option::is_none",
         deserialize_with = "given_integer"
     )]
     #[cfg_attr(feature = "openapi", schema(value_type = Option<u64>, minimum = 1, maximum = 1_000_000_000))]
     pub max_memories: Option<Option<u64>>,
     /// How memories are ranked unless a query says otherwise; `null` for the server's choice.
-    #[serde(
-        default,
-        skip_serializing_if = "Option::is_none",
-        deserialize_with = "given"
-    )]
+    #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "given")]
     #[cfg_attr(feature = "openapi", schema(value_type = Option<Ranking>))]
     pub ranking: Option<Option<Ranking>>,
     /// Which of the memories that are learned from now on wait for a person's approval before they are part
     /// of answers; `null` for none, which gives free what waits.
-    #[serde(
-        default,
-        skip_serializing_if = "Option::is_none",
-        deserialize_with = "given"
-    )]
+    #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "given")]
     #[cfg_attr(feature = "openapi", schema(value_type = Option<Approval>))]
     pub approve: Option<Option<Approval>>,
     /// The share of runs that are given no memories, for comparison, from 0 to 1; `null` for none. It is for
     /// clients that set no share of their own.
-    #[serde(
-        default,
-        skip_serializing_if = "Option::is_none",
-        deserialize_with = "given"
-    )]
+    #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "given")]
     #[cfg_attr(feature = "openapi", schema(value_type = Option<f64>, minimum = 0, maximum = 1))]
     pub control: Option<Option<f64>>,
     /// Whether memories that are learned from now on keep values that identify a person or a case, instead
     /// of their role; `null` for the server's choice. Memories that exist stay as they are.
-    #[serde(
-        default,
-        skip_serializing_if = "Option::is_none",
-        deserialize_with = "given"
-    )]
+    #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "given")]
     #[cfg_attr(feature = "openapi", schema(value_type = Option<bool>))]
     pub keep_personal_values: Option<Option<bool>>,
 }
@@ -85,21 +65,13 @@ pub struct UpdateProject {
 impl From<ProjectSettings> for UpdateProject {
     /// The change that makes all settings these.
     fn from(settings: ProjectSettings) -> Self {
-        let ProjectSettings {
-            max_alpha,
-            max_memories,
-            ranking,
-            approve,
-            control,
-            keep_personal_values,
-        } = settings;
         Self {
-            max_alpha: Some(max_alpha),
-            max_memories: Some(max_memories),
-            ranking: Some(ranking),
-            approve: Some(approve),
-            control: Some(control),
-            keep_personal_values: Some(keep_personal_values),
+            max_alpha: Some(settings.max_alpha),
+            max_memories: Some(settings.max_memories),
+            ranking: Some(settings.ranking),
+            approve: Some(settings.approve),
+            control: Some(settings.control),
+            keep_personal_values: Some(settings.keep_personal_values),
         }
     }
 }

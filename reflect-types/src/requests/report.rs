@@ -7,13 +7,10 @@ use crate::validate::{InvalidField, Validate, at_most};
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct GetReport {
     /// Only runs stored at this time or later, in RFC 3339.
-    #[serde(default)]
     pub since: Option<String>,
     /// Only runs stored before this time, in RFC 3339.
-    #[serde(default)]
     pub until: Option<String>,
     /// Groups the runs by `model`, `month`, `day` or `metadata.KEY`.
-    #[serde(default)]
     pub by: Option<String>,
 }
 
