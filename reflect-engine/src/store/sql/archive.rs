@@ -68,10 +68,8 @@ async fn archived_traces(
     limit: usize,
 ) -> Result<Vec<Undecoded<ArchivedTrace>>, Fault> {
     let project = projects::existing(db, project).await?;
-    let after = match after {
-        Some(id) => traces::cursor(db, Some(project), "after", id).await?,
-        None => 0,
-    };
+    let after = ("after", after.map(TraceId::as_str));
+    let after = projects::cursor(db, Some(project), projects::TRACES, after, 0).await?;
     let select = format!(
         "SELECT {TRACE}, t.key, t.idempotency_key, t.receipt, r.alpha, r.reflection, \
              r.created_at AS reviewed_at, EXISTS (SELECT 1 FROM queue j WHERE j.project = t.project \
@@ -137,10 +135,8 @@ async fn archived_memories(
     limit: usize,
 ) -> Result<Vec<ArchivedMemory>, Fault> {
     let project = projects::existing(db, project).await?;
-    let after = match after {
-        Some(id) => memories::cursor(db, Some(project), "after", id).await?,
-        None => 0,
-    };
+    let after = ("after", after.map(MemoryId::as_str));
+    let after = projects::cursor(db, Some(project), projects::MEMORIES, after, 0).await?;
     let select = format!(
         "SELECT {} FROM memory m WHERE m.project = $1 AND m.key > $2 ORDER BY m.key LIMIT $3",
         memories::MEMORY

@@ -3,13 +3,15 @@
 use std::collections::HashMap;
 
 use async_trait::async_trait;
-use reflect_types::{MemoryId, MemoryRecord, ModelVerdict, Page, ProjectId, Reviewer, Verdict};
+use reflect_types::{
+    MemoryId, MemoryRecord, ModelVerdict, Page, ProjectId, Reviewer, TraceId, Verdict,
+};
 
 use super::db::Db;
 use super::driver::{Driver, run};
 use super::fault::Fault;
 use super::row::Row;
-use super::traces::{self, CURRENT, STATUS};
+use super::traces::{CURRENT, STATUS};
 use super::value::params;
 use super::{memories, projects};
 use crate::error::Result;
@@ -81,10 +83,8 @@ async fn find(
     search: &TraceSearch,
 ) -> Result<Page<TraceOverview>, Fault> {
     let project = projects::key(db, project).await?;
-    let start = match &search.before {
-        Some(id) => traces::cursor(db, project, "before", id).await?,
-        None => i64::MAX,
-    };
+    let before = ("before", search.before.as_ref().map(TraceId::as_str));
+    let start = projects::cursor(db, project, projects::TRACES, before, i64::MAX).await?;
     let Some(project) = project else {
         return Ok(Page::default());
     };

@@ -138,7 +138,7 @@ pub(super) async fn give_up(
             next: NextAttempt::Never,
             counts: true,
         };
-        jobs::fail(db, owner, *key, &setback).await?;
+        jobs::fail(db, owner, &setback, *key).await?;
     }
     Ok(())
 }

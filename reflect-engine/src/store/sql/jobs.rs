@@ -13,7 +13,10 @@ use crate::store::{JobKey, JobKind};
 
 /// When the next job of a kind can be claimed.
 pub(super) async fn next_due(db: &Db<'_>, kind: JobKind) -> Result<Option<Timestamp>, Fault> {
-    let select = "SELECT min(due_at) FROM queue WHERE kind = $1";
+    let select = match kind {
+        JobKind::Reembedding => "SELECT min(due_at) FROM reembedding WHERE $1 <> ''",
+        _ => "SELECT min(due_at) FROM queue WHERE kind = $1",
+    };
     let due: Option<i64> = db.one(select, &params![kind.as_str()]).await?.first()?;
     due.map(time_of).transpose()
 }
@@ -78,8 +81,8 @@ pub(super) fn is(key: JobKey) -> &'static str {
 pub(super) async fn fail(
     db: &Db<'_>,
     owner: &str,
-    key: JobKey,
     setback: &Setback,
+    key: JobKey,
 ) -> Result<(), Fault> {
     // As in a review of the trace, which changes the same rows.
     projects::lock_keys(db, &[key.project]).await?;

@@ -9,7 +9,6 @@ use super::fault::Fault;
 use super::row::Row;
 use super::value::params;
 use super::{histories, projects};
-use crate::error::Error;
 use crate::store::{MemoryKey, page};
 
 /// The columns of [`read`], from `memory m`.
@@ -90,10 +89,8 @@ pub(super) async fn list(
     list: &ListMemories,
 ) -> Result<Page<MemoryHistory>, Fault> {
     let project = projects::key(db, project).await?;
-    let before = match &list.before {
-        Some(id) => cursor(db, project, "before", id).await?,
-        None => i64::MAX,
-    };
+    let before = ("before", list.before.as_ref().map(MemoryId::as_str));
+    let before = projects::cursor(db, project, projects::MEMORIES, before, i64::MAX).await?;
     let Some(project) = project else {
         return Ok(Page::default());
     };
@@ -120,19 +117,6 @@ pub(super) async fn list(
         }
     }
     Ok(page)
-}
-
-/// The key of the memory that a cursor names.
-pub(super) async fn cursor(
-    db: &Db<'_>,
-    project: Option<i64>,
-    field: &'static str,
-    id: &MemoryId,
-) -> Result<MemoryKey, Fault> {
-    // Without a project this finds nothing: NULL equals nothing.
-    let select = "SELECT key FROM memory WHERE project = $1 AND id = $2";
-    let key = db.value(select, &params![project, id]).await?;
-    key.ok_or_else(|| Error::unknown_cursor(field, "memory", id.as_str()).into())
 }
 
 pub(super) async fn best(

@@ -10,7 +10,6 @@ use super::fault::Fault;
 use super::projects;
 use super::row::{Row, to_json};
 use super::value::params;
-use crate::error::Error;
 use crate::review::{Act, RecordedChange};
 use crate::store::MemoryKey;
 use crate::store::page::PAGE_BYTES;
@@ -44,16 +43,9 @@ pub(super) async fn list(
     list: &ListMemoryChanges,
 ) -> Result<Page<ChangeRecord>, Fault> {
     let project = projects::key(db, project).await?;
-    let before: i64 = match &list.before {
-        // Without a project this finds nothing: NULL equals nothing.
-        Some(id) => {
-            let key = id.parse::<i64>().ok();
-            let select = "SELECT key FROM memory_change WHERE project = $1 AND key = $2";
-            let found = db.value(select, &params![project, key]).await?;
-            found.ok_or_else(|| Error::unknown_cursor("before", "change", id))?
-        }
-        None => i64::MAX,
-    };
+    let changes = ("memory_change", "key::text", "change");
+    let before = ("before", list.before.as_deref());
+    let before = projects::cursor(db, project, changes, before, i64::MAX).await?;
     let Some(project) = project else {
         return Ok(Page::default());
     };

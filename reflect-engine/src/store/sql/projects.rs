@@ -5,7 +5,7 @@ use reflect_types::{ProjectId, ProjectSettings, ProjectSummary, Stats, UpdatePro
 use super::db::Db;
 use super::fault::Fault;
 use super::row::Row;
-use super::value::{Value, params};
+use super::value::{ToValue, Value, params};
 use crate::error::Error;
 use crate::store::RecallSettings;
 
@@ -69,49 +69,46 @@ pub(super) async fn update(
     let Some(key) = lock(db, id).await? else {
         return Err(Error::NoProject(id.clone()).into());
     };
-    let changes: [(&str, Option<Value<'_>>); 6] = [
-        (
-            "max_alpha",
-            update
-                .max_alpha
-                .as_ref()
-                .map(super::value::ToValue::to_value),
-        ),
-        (
-            "max_memories",
-            update
-                .max_memories
-                .as_ref()
-                .map(super::value::ToValue::to_value),
-        ),
-        (
-            "ranking",
-            update.ranking.as_ref().map(super::value::ToValue::to_value),
-        ),
-        (
-            "approve",
-            update.approve.as_ref().map(super::value::ToValue::to_value),
-        ),
-        (
-            "control",
-            update.control.as_ref().map(super::value::ToValue::to_value),
-        ),
-        (
-            "keep_personal_values",
-            update
-                .keep_personal_values
-                .as_ref()
-                .map(super::value::ToValue::to_value),
-        ),
-    ];
-    for (column, value) in changes {
+    let set = async |column: &str, value: Option<Value<'_>>| {
         if let Some(value) = value {
             let set = format!("UPDATE project SET {column} = $2 WHERE key = $1");
             db.execute(&set, &[Value::Int(key), value]).await?;
         }
-    }
-    Ok(())
+        Ok::<_, Fault>(())
+    };
+    let keep = &update.keep_personal_values;
+    set("max_alpha", update.max_alpha.as_ref().map(to_value)).await?;
+    set("max_memories", update.max_memories.as_ref().map(to_value)).await?;
+    set("ranking", update.ranking.as_ref().map(to_value)).await?;
+    set("approve", update.approve.as_ref().map(to_value)).await?;
+    set("control", update.control.as_ref().map(to_value)).await?;
+    set("keep_personal_values", keep.as_ref().map(to_value)).await
 }
+
+fn to_value<'v, T: ToValue<'v>>(value: T) -> Value<'v> {
+    value.to_value()
+}
+
+/// Where a list goes on: at the row of a table that a cursor names, or at its start.
+pub(super) async fn cursor(
+    db: &Db<'_>,
+    project: Option<i64>,
+    (table, column, what): (&str, &str, &str),
+    (field, id): (&'static str, Option<&str>),
+    start: i64,
+) -> Result<i64, Fault> {
+    let Some(id) = id else { return Ok(start) };
+    // Without a project this finds nothing: NULL equals nothing.
+    let select = format!("SELECT key FROM {table} WHERE project = $1 AND {column} = $2");
+    let key = db.value(&select, &params![project, id]).await?;
+    key.ok_or_else(|| Error::unknown_cursor(field, what, id).into())
+}
+
+/// A cursor of traces.
+pub(super) const TRACES: (&str, &str, &str) = ("trace", "id", "trace");
+
+/// A cursor of memories.
+pub(super) const MEMORIES: (&str, &str, &str) = ("memory", "id", "memory");
 
 /// The project's key, its current revision, and what else its answers depend on.
 pub(super) async fn recalled(

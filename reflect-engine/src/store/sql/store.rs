@@ -51,10 +51,8 @@ impl<D: Driver> Store for D {
     }
 
     async fn create_project(&self, project: &ProjectId) -> Result<()> {
-        let created = self.write(project.clone(), |db, project| {
-            Box::pin(projects::ensure(db, project))
-        });
-        created.await.map(drop)
+        let created: Result<i64> = run!(self.write(project) => projects::ensure);
+        created.map(drop)
     }
 
     async fn delete_project(&self, project: &ProjectId) -> Result<bool> {
@@ -117,10 +115,7 @@ impl<D: Driver> Store for D {
         project: &ProjectId,
         deletion: TraceDeletion,
     ) -> Result<DeletedTraces> {
-        self.write((project.clone(), deletion), |db, (project, deletion)| {
-            Box::pin(traces::delete(db, project, deletion))
-        })
-        .await
+        run!(self.write(project, deletion) => traces::delete)
     }
 
     async fn undo(
@@ -130,19 +125,10 @@ impl<D: Driver> Store for D {
         run: UndoRun,
         now: Timestamp,
     ) -> Result<UndoReport> {
-        let only_reads = run == UndoRun::Dry;
-        let arguments = (project.clone(), selection.clone(), run, now);
-        if only_reads {
-            return self
-                .read(arguments, |db, (project, selection, run, now)| {
-                    Box::pin(undo::undo(db, project, selection, run, *now))
-                })
-                .await;
+        if run == UndoRun::Dry {
+            return run!(self.read(project, selection, run; now) => undo::undo);
         }
-        self.write(arguments, |db, (project, selection, run, now)| {
-            Box::pin(undo::undo(db, project, selection, run, *now))
-        })
-        .await
+        run!(self.write(project, selection, run; now) => undo::undo)
     }
 
     async fn list_undos(&self, project: &ProjectId, list: &ListUndos) -> Result<Page<UndoRecord>> {
@@ -198,18 +184,11 @@ impl<D: Driver> Store for D {
 
     async fn renew_job(&self, lease: &Lease, key: JobKey) -> Result<bool> {
         let lease = lease.corrected(self.clock_error().await?);
-        self.write((lease, key), |db, (lease, key)| {
-            Box::pin(claims::renew(db, lease, *key))
-        })
-        .await
+        run!(self.write(lease; key) => claims::renew)
     }
 
     async fn fail_job(&self, owner: &str, key: JobKey, setback: Setback) -> Result<()> {
-        let arguments = (owner.to_owned(), key, setback);
-        self.write(arguments, |db, (owner, key, setback)| {
-            Box::pin(jobs::fail(db, owner, *key, setback))
-        })
-        .await
+        run!(self.write(owner, setback; key) => jobs::fail)
     }
 
     async fn finish_job(&self, owner: &str, key: JobKey) -> Result<()> {
@@ -217,10 +196,8 @@ impl<D: Driver> Store for D {
     }
 
     async fn queue_judgements(&self, now: Timestamp, restart: bool) -> Result<()> {
-        let lacking = self.read(restart, |db, restart| {
-            Box::pin(jobs::lacks_judgements(db, *restart))
-        });
-        if !lacking.await? {
+        let lacking: Result<bool> = run!(self.read(; restart) => jobs::lacks_judgements);
+        if !lacking? {
             return Ok(());
         }
         run!(self.write(; now, restart) => jobs::queue_judgements)
@@ -310,11 +287,7 @@ impl<D: Driver> Store for D {
         decisions: Vec<Hiding>,
         now: Timestamp,
     ) -> Result<()> {
-        let arguments = (project.clone(), decisions, now);
-        self.write(arguments, |db, (project, decisions, now)| {
-            Box::pin(hiding::write(db, project, decisions, *now))
-        })
-        .await
+        run!(self.write(project, decisions; now) => hiding::write)
     }
 
     async fn delete_memory(

@@ -138,20 +138,6 @@ pub(super) async fn key_of(db: &Db<'_>, project: i64, id: &TraceId) -> Result<Op
     db.value(select, &params![project, id]).await
 }
 
-/// The key of the trace that a cursor names.
-pub(super) async fn cursor(
-    db: &Db<'_>,
-    project: Option<i64>,
-    field: &'static str,
-    id: &TraceId,
-) -> Result<i64, Fault> {
-    let key = match project {
-        Some(project) => key_of(db, project, id).await?,
-        None => None,
-    };
-    key.ok_or_else(|| Error::unknown_cursor(field, "trace", id.as_str()).into())
-}
-
 pub(super) async fn get(
     db: &Db<'_>,
     project: &ProjectId,
@@ -183,16 +169,14 @@ pub(super) async fn list(
     list: &ListTraces,
     end: i64,
 ) -> Result<Page<Undecoded<Trace>>, Fault> {
-    let (field, cursor_id, start, side, order) = if list.is_oldest_first() {
+    let (field, named, start, side, order) = if list.is_oldest_first() {
         ("after", &list.after, 0, "t.key > $2", "t.key")
     } else {
         ("before", &list.before, i64::MAX, "t.key < $2", "t.key DESC")
     };
     let project = projects::key(db, project).await?;
-    let start = match cursor_id {
-        Some(id) => cursor(db, project, field, id).await?,
-        None => start,
-    };
+    let named = (field, named.as_ref().map(TraceId::as_str));
+    let start = projects::cursor(db, project, projects::TRACES, named, start).await?;
     let Some(project) = project else {
         return Ok(Page::default());
     };

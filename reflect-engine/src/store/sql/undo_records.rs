@@ -7,7 +7,6 @@ use super::fault::Fault;
 use super::projects;
 use super::row::to_json;
 use super::value::params;
-use crate::error::Error;
 
 /// Inserts a record, unless the project has one of its id. Returns whether it did.
 pub(super) async fn insert(db: &Db<'_>, project: i64, record: &UndoRecord) -> Result<bool, Fault> {
@@ -36,15 +35,9 @@ pub(super) async fn list(
     list: &ListUndos,
 ) -> Result<Page<UndoRecord>, Fault> {
     let project = projects::key(db, project).await?;
-    let before: i64 = match &list.before {
-        // Without a project this finds nothing: NULL equals nothing.
-        Some(id) => {
-            let select = "SELECT key FROM undo_record WHERE project = $1 AND id = $2";
-            let found = db.value(select, &params![project, id]).await?;
-            found.ok_or_else(|| Error::unknown_cursor("before", "undo", id))?
-        }
-        None => i64::MAX,
-    };
+    let records = ("undo_record", "id", "undo");
+    let before = ("before", list.before.as_deref());
+    let before = projects::cursor(db, project, records, before, i64::MAX).await?;
     let limit = list.limit.unwrap_or(ListUndos::DEFAULT_LIMIT) as usize;
     // One more than the limit shows whether another page follows.
     let select = "SELECT id, key_id, created_at, request, totals, events, hidden FROM undo_record \
