@@ -36,14 +36,18 @@ pub(crate) async fn appraise(
         return Ok(Vec::new());
     }
     // An embedder that does not answer leaves the numbers open: what is stored is shown all the same.
-    let Ok(probe) = probe(core, task).await else {
-        let unknown = found.into_iter().map(|(_, memory)| Appraisal {
-            memory: memory.neutral(),
-            similarity: None,
-            score: None,
-            evidence: None,
-        });
-        return Ok(unknown.collect());
+    let probe = match probe(core, task).await {
+        Ok(probe) => probe,
+        Err(error) => {
+            tracing::warn!(%error, "memories are shown without what ranks them");
+            let unknown = found.into_iter().map(|(_, memory)| Appraisal {
+                memory: memory.neutral(),
+                similarity: None,
+                score: None,
+                evidence: None,
+            });
+            return Ok(unknown.collect());
+        }
     };
     let Some(index) = current_index(core, project).await? else {
         return Ok(Vec::new());

@@ -8,7 +8,7 @@ use reflect_types::TraceReceipt;
 
 use super::Postgres;
 use super::fault::unreachable;
-use super::group::Groups;
+use super::group::{Group, Groups};
 use crate::error::Result;
 use crate::review::Decision;
 use crate::store::Intake;
@@ -41,13 +41,11 @@ impl Postgres {
         if matches!(write.intake, Intake::Learned(_)) {
             return None;
         }
-        let (group, pool) = (self.batching.traces.of(&write.project), self.pool());
-        let together = |writes| {
-            let work: Together<TraceWrite, _> =
-                |db, writes| Box::pin(batches::insert_all(db, writes));
-            shared(pool.clone(), writes, work)
-        };
-        group.write(Arc::clone(write), together).await
+        let group = self.batching.traces.of(&write.project);
+        self.together(&group, write, |db, writes| {
+            Box::pin(batches::insert_all(db, writes))
+        })
+        .await
     }
 
     /// Changes a review together with others; `None` if it has to be tried alone.
@@ -55,13 +53,25 @@ impl Postgres {
         &self,
         write: &Arc<ReviewWrite>,
     ) -> Option<Result<Decision>> {
-        let (group, pool) = (self.batching.reviews.of(&write.project), self.pool());
-        let together = |writes| {
-            let work: Together<ReviewWrite, _> =
-                |db, writes| Box::pin(batches::review_all(db, writes));
-            shared(pool.clone(), writes, work)
-        };
-        group.write(Arc::clone(write), together).await
+        let group = self.batching.reviews.of(&write.project);
+        self.together(&group, write, |db, writes| {
+            Box::pin(batches::review_all(db, writes))
+        })
+        .await
+    }
+
+    async fn together<W, A>(
+        &self,
+        group: &Group<Arc<W>, Result<A>>,
+        write: &Arc<W>,
+        work: Together<W, A>,
+    ) -> Option<Result<A>>
+    where
+        W: Send + Sync + 'static,
+        A: Send + 'static,
+    {
+        let shared = |writes| shared(self.pool().clone(), writes, work);
+        group.write(Arc::clone(write), shared).await
     }
 }
 
