@@ -1,1 +1,0 @@
--- Sketches tell numbers within words apart, as in 30d. Those of stored memories are converted.
