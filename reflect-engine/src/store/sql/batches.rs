@@ -1,5 +1,6 @@
 //! Traces and reviews of a project that are stored together.
 
+#[cfg(feature = "postgres")]
 use std::sync::Arc;
 
 use reflect_types::{ProjectId, TraceId, TraceReceipt};
@@ -34,6 +35,7 @@ pub(in crate::store) async fn insert_one(
 }
 
 /// Inserts traces of one project.
+#[cfg(feature = "postgres")]
 pub(in crate::store) async fn insert_all(
     db: &Db<'_>,
     writes: &[Arc<TraceWrite>],
@@ -62,6 +64,7 @@ pub(in crate::store) async fn review_one(
 }
 
 /// Changes reviews of one project.
+#[cfg(feature = "postgres")]
 pub(in crate::store) async fn review_all(
     db: &Db<'_>,
     writes: &[Arc<ReviewWrite>],

@@ -22,6 +22,7 @@ impl Fault {
     }
 
     /// The driver's error, if it is one.
+    #[cfg(feature = "postgres")]
     pub(in crate::store) fn driver<E: StdError + 'static>(&self) -> Option<&E> {
         match self {
             Self::Database(error) => error.downcast_ref(),

@@ -28,6 +28,8 @@ pub(in crate::store) enum Cell {
     Null,
     Int(i64),
     Real(f64),
+    /// SQLite has numbers for them.
+    #[cfg(feature = "postgres")]
     Bool(bool),
     Text(String),
     Vector(Vec<f32>),
@@ -204,6 +206,7 @@ cells! {
 impl Read for bool {
     fn read(cell: &Cell) -> Option<Self> {
         match cell {
+            #[cfg(feature = "postgres")]
             Cell::Bool(truth) => Some(*truth),
             // SQLite has numbers for them.
             Cell::Int(number) => Some(*number != 0),
