@@ -9,7 +9,7 @@ use crate::client::{Handle, QueryOptions, ReflectClient, query_setters};
 impl<M> ReflectClient<M> {
     /// Starts a run that records itself.
     ///
-    /// `.await` or [`start_blocking`](TraceBuilder::start_blocking) it for a [`TraceGuard`], which has
+    /// `.await` or [`start_blocking`](TraceBuilder::start_blocking) it for a [`TraceGuard`](crate::TraceGuard), which has
     /// the memories and submits the run when it is dropped. Or give the run a closure as its body, with
     /// [`run`](TraceBuilder::run) or [`run_async`](TraceBuilder::run_async).
     ///
@@ -31,7 +31,7 @@ impl<M> ReflectClient<M> {
     /// ```
     ///
     /// In a function that returns early with `?`, prefer `run` or `run_async`: they record the error,
-    /// which [a guard does not see](TraceGuard#early-returns).
+    /// which [a guard does not see](crate::TraceGuard#early-returns).
     pub fn trace(&self, task: impl Into<String>) -> TraceBuilder {
         TraceBuilder {
             client: Arc::clone(self.handle()),
