@@ -42,9 +42,9 @@ use tags::Shared;
 
 pub(crate) use project::{ProjectIndex, Turn};
 pub(crate) use projects::Indexes;
+pub(crate) use published::Asked;
 pub use scan::Sought;
 pub use shortlist::Shortlist;
-pub(crate) use waiting::Asked;
 
 /// The quantised vectors of one project.
 pub struct Index {

@@ -8,9 +8,9 @@ use arc_swap::{ArcSwap, Guard};
 use reflect_types::Ranking;
 use tokio::sync::{Mutex, OwnedMutexGuard};
 
-use super::published::Published;
+use super::published::{Asked, Published};
 use super::state::State;
-use super::waiting::{self, Asked, Queue};
+use super::waiting::Queue;
 use super::{Error as Refused, Shortlist};
 use crate::error::{Error, Result};
 use crate::learn::Account;
@@ -22,10 +22,10 @@ pub(crate) struct ProjectIndex {
     /// The number of its last use.
     pub(super) used: AtomicU64,
     pub(super) dims: usize,
-    published: ArcSwap<Published>,
+    published: Arc<ArcSwap<Published>>,
     /// Whoever has it catches up with the store, once for all queries. Nothing else waits for it.
     state: Arc<Mutex<State>>,
-    pub(super) queue: Queue,
+    queue: Arc<Queue>,
     /// What a test does before anything is learned.
     #[cfg(test)]
     pub(crate) before_learning: std::sync::Mutex<Option<Box<dyn FnOnce() + Send>>>,
@@ -34,12 +34,13 @@ pub(crate) struct ProjectIndex {
 impl ProjectIndex {
     pub(super) fn new(dims: usize) -> Self {
         let state = State::new(dims, RecallSettings::default());
+        let published = Arc::new(ArcSwap::from_pointee(Published::of(&state)));
         Self {
             used: AtomicU64::new(0),
             dims,
-            published: ArcSwap::from_pointee(Published::of(&state)),
+            queue: Arc::new(Queue::new(Arc::clone(&published))),
+            published,
             state: Arc::new(Mutex::new(state)),
-            queue: Queue::default(),
             #[cfg(test)]
             before_learning: std::sync::Mutex::default(),
         }
@@ -74,7 +75,7 @@ impl ProjectIndex {
     pub(crate) async fn shortlist(self: &Arc<Self>, asked: Asked) -> Result<Shortlist> {
         let refused = |error: Refused| Error::internal("the index refused the query", error);
         self.published().check(&asked.probe).map_err(refused)?;
-        waiting::answer(self, asked).await
+        self.queue.answer(asked).await
     }
 
     /// Waits until nobody else catches up with the store.

@@ -1,14 +1,24 @@
 //! What queries read of a project's index.
 
+use reflect_types::{QueryMemories, Ranking};
+
 use super::rows::Rows;
 use super::scan::{Sought, scan};
 use super::state::State;
-use super::waiting::Asked;
 use super::{Error, Shortlist, check};
-use crate::rank::{Learned, Params, Rule};
+use crate::rank::{Floor, Learned, Params, Rule};
 use crate::store::{RecallSettings, Revision};
 
-/// What queries read of a project's index. It never changes: what has changed since is published anew.
+/// A query, with the defaults of what it leaves open.
+#[derive(Debug)]
+pub(crate) struct Asked {
+    pub(crate) probe: Vec<f32>,
+    pub(crate) query: QueryMemories,
+    pub(crate) ranking: Ranking,
+    pub(crate) floor: Floor,
+}
+
+/// What queries read of a project's index. It never changes: a change is published as another one.
 pub(super) struct Published {
     rows: Rows,
     pub(super) learned: Learned,
