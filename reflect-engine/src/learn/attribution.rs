@@ -3,8 +3,8 @@
 
 use std::collections::HashMap;
 
+use super::account::{Account, PassCount};
 use super::belief::Belief;
-use super::credit::{Account, PassCount};
 use super::effect::{Effect, Sum};
 use super::exposure::{Exposure, Observation};
 use super::kinds::Kinds;

@@ -38,6 +38,7 @@
 //! The state is a function of the reviewed runs that stand, in the order of their memories' keys, so a review that is
 //! withdrawn leaves no trace in it.
 
+mod account;
 mod attribution;
 mod belief;
 mod credit;
@@ -57,8 +58,9 @@ mod worlds;
 #[cfg(test)]
 mod tests;
 
+pub(crate) use account::{Account, PassCount};
 pub(crate) use belief::logistic;
-pub(crate) use credit::{Account, Credit, PassCount, ReviewedRun};
+pub(crate) use credit::{Credit, ReviewedRun};
 pub(crate) use curves::LEVEL;
 pub(crate) use effect::Effect;
 pub(crate) use effects::Effects;
