@@ -14,7 +14,7 @@ use super::fault::Fault;
 use super::row::Row;
 use super::traces::{self, CURRENT, TRACE};
 use super::value::params;
-use super::{histories, memories, past_reviews, projects, restore};
+use super::{histories, memory_rows, past_reviews, projects, restore};
 use crate::error::Result;
 use crate::store::{Archive, EmbeddedPiece, Undecoded, page};
 
@@ -139,7 +139,7 @@ async fn archived_memories(
     let after = projects::cursor(db, Some(project), projects::MEMORIES, after, 0).await?;
     let select = format!(
         "SELECT {} FROM memory m WHERE m.project = $1 AND m.key > $2 ORDER BY m.key LIMIT $3",
-        memories::MEMORY
+        memory_rows::MEMORY
     );
     let rows = db.query(&select, &params![project, after, limit]).await?;
     let (mut found, mut bytes) = (Vec::new(), 0);

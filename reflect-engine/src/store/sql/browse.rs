@@ -13,7 +13,7 @@ use super::fault::Fault;
 use super::row::Row;
 use super::traces::{CURRENT, STATUS};
 use super::value::params;
-use super::{memories, projects};
+use super::{memory_rows, projects};
 use crate::error::Result;
 use crate::store::{
     Browse, MemoryKey, TraceFilter, TraceOverview, TraceSearch, UsedMemory, WaitingTrace, words,
@@ -222,11 +222,11 @@ async fn find_memories(
     let select = format!(
         "SELECT {} FROM project p JOIN memory m ON m.project = p.key \
          WHERE p.id = $1 AND m.id = ANY($2) AND m.status <> 'withdrawn'",
-        memories::MEMORY
+        memory_rows::MEMORY
     );
     let mut found = HashMap::new();
     for row in &db.query(&select, &params![project, names]).await? {
-        let memory = memories::read(row)?;
+        let memory = memory_rows::read(row)?;
         found.insert(memory.id.clone(), (row.get("key")?, memory));
     }
     Ok(ids.iter().filter_map(|id| found.get(id).cloned()).collect())

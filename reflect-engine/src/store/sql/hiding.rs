@@ -7,7 +7,7 @@ use super::db::Db;
 use super::fault::Fault;
 use super::memory_changes::{self, Change};
 use super::value::params;
-use super::{memories, projects, skills};
+use super::{memory_rows, projects, skills};
 use crate::clock;
 use crate::store::{Hiding, MemoryKey, merges};
 
@@ -109,7 +109,7 @@ pub(super) async fn check_merge(
     id: &MemoryId,
     into: &MemoryId,
 ) -> Result<(), Fault> {
-    let status = memories::status(db, project, into).await?;
+    let status = memory_rows::status(db, project, into).await?;
     if status.is_none_or(|status| status == "withdrawn") {
         return Err(merges::no_such_memory().into());
     }

@@ -7,13 +7,13 @@ use super::events::{self, ByMemory};
 use super::fault::Fault;
 use super::row::Row;
 use super::value::params;
-use super::{memories, memory_changes};
+use super::{memory_changes, memory_rows};
 use crate::store::MemoryKey;
 
 /// How many memories are read at a time: a page may end early, and a memory may have many events.
 pub(super) const PORTION: usize = 32;
 
-/// The memories in rows of [`memories::MEMORY`].
+/// The memories in rows of [`memory_rows::MEMORY`].
 pub(super) async fn of(
     db: &Db<'_>,
     project: i64,
@@ -28,7 +28,7 @@ pub(super) async fn of(
     let mut merged = merged(db, project, &keys).await?;
     let histories = rows.iter().zip(&keys).map(|(found, key)| {
         Ok(MemoryHistory {
-            memory: memories::read(found)?,
+            memory: memory_rows::read(found)?,
             events: events.remove(key).unwrap_or_default(),
             changes: changes.remove(key).unwrap_or_default(),
             merged: merged.remove(key).unwrap_or_default(),

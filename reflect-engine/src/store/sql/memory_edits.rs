@@ -10,7 +10,7 @@ use super::fault::Fault;
 use super::memory_changes::{self, Change};
 use super::row::to_json;
 use super::value::{Rows, params};
-use super::{hiding, memories, memory_writes, projects, skills};
+use super::{hiding, memories, memory_rows, memory_writes, projects, skills};
 use crate::clock;
 use crate::review::{self, Act, MemoryState, NewChange, RestoredState};
 use crate::store::MemoryKey;
@@ -115,7 +115,7 @@ pub(super) async fn delete_in(
     by: Option<&KeyId>,
     now: Timestamp,
 ) -> Result<bool, Fault> {
-    let status = match memories::status(db, project, id).await? {
+    let status = match memory_rows::status(db, project, id).await? {
         Some(status) if status != "withdrawn" => MemoryStatus::from(status.as_str()),
         _ => return Ok(false),
     };

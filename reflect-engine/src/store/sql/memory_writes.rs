@@ -7,8 +7,7 @@ use reflect_types::{MemoryId, Verdict};
 use super::db::Db;
 use super::fault::Fault;
 use super::ignored::{self, Ignored};
-use super::memories::keys_of;
-use super::reviews::Decided;
+use super::memory_rows::keys_of;
 use super::row::to_json;
 use super::value::{Rows, params};
 use super::{memory_changes, projects, skills, vectors};
@@ -18,20 +17,21 @@ use crate::store::sketches::{task_sketch, text_sketch};
 use crate::store::{MemoryKey, STAGED};
 
 /// Writes the memories of traces.
-pub(super) async fn write(db: &Db<'_>, project: i64, decided: &[Decided<'_>]) -> Result<(), Fault> {
+pub(super) async fn write(
+    db: &Db<'_>,
+    project: i64,
+    writes: &[(i64, &MemoryWrite)],
+) -> Result<(), Fault> {
     let mut new = Vec::new();
-    for decided in decided {
-        match &decided.writes.memory {
+    for (trace, write) in writes {
+        match write {
             MemoryWrite::Keep => {}
             MemoryWrite::Insert {
                 memory,
                 success,
                 alpha,
                 teacher,
-            } => new.push((
-                decided.trace,
-                Content::new(memory, *success, *alpha, teacher)?,
-            )),
+            } => new.push((*trace, Content::new(memory, *success, *alpha, teacher)?)),
             MemoryWrite::Rewrite {
                 key,
                 memory,

@@ -22,6 +22,7 @@ mod jobs;
 mod memories;
 mod memory_changes;
 mod memory_edits;
+mod memory_rows;
 mod memory_writes;
 mod monitoring;
 mod new_traces;
@@ -42,6 +43,7 @@ mod undo_records;
 mod undone;
 mod utilities;
 pub(in crate::store) mod value;
+mod vector_store;
 mod vectors;
 
 /// The tables, for every database.

@@ -10,7 +10,7 @@ use super::fault::Fault;
 use super::row::to_json;
 use super::value::{Rows, params};
 use super::{
-    events, hiding, jobs, memories, memory_changes, memory_writes, new_traces, past_reviews,
+    events, hiding, jobs, memory_changes, memory_rows, memory_writes, new_traces, past_reviews,
     projects, reviews, skills, trace_labels, traces, undo_records, vectors,
 };
 use crate::clock;
@@ -167,7 +167,10 @@ async fn restore_memory(
         set_aside,
     } = archived;
     let memory = &history.memory;
-    match memories::status(db, project, &memory.id).await?.as_deref() {
+    match memory_rows::status(db, project, &memory.id)
+        .await?
+        .as_deref()
+    {
         None => {}
         Some("withdrawn") if memory.status != MemoryStatus::Withdrawn => {
             memory_writes::remove(db, project, &[&memory.id]).await?;

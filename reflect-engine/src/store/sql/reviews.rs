@@ -122,7 +122,7 @@ pub(super) async fn write(db: &Db<'_>, project: i64, decided: &[Decided<'_>]) ->
     }
     let mut replaced = Vec::new();
     let mut withdrawals = Vec::new();
-    let mut moved = Vec::new();
+    let (mut moved, mut memories) = (Vec::new(), Vec::new());
     let mut given = Vec::new();
     let mut ungiven = Vec::new();
     let mut queued = Vec::new();
@@ -136,6 +136,7 @@ pub(super) async fn write(db: &Db<'_>, project: i64, decided: &[Decided<'_>]) ->
             withdrawals.push((*trace, withdrawal));
         }
         moved.extend(writes.utilities.iter().map(|write| (*id, write)));
+        memories.push((*trace, &writes.memory));
         match &writes.review {
             ReviewWrite::Keep => {}
             ReviewWrite::Put(review) => given.push((*trace, review)),
@@ -156,7 +157,7 @@ pub(super) async fn write(db: &Db<'_>, project: i64, decided: &[Decided<'_>]) ->
     past_reviews::keep(db, project, &replaced).await?;
     past_reviews::keep_withdrawals(db, project, &withdrawals).await?;
     utilities::write(db, project, &moved).await?;
-    memory_writes::write(db, project, decided).await?;
+    memory_writes::write(db, project, &memories).await?;
     put(db, project, &given).await?;
     remove(db, project, &ungiven).await?;
     jobs::put(db, project, &queued).await?;

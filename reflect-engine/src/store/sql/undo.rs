@@ -10,7 +10,7 @@ use super::fault::Fault;
 use super::jobs::NewJob;
 use super::value::{Rows, params};
 use super::{
-    events, jobs, memories, memory_changes, memory_edits, memory_writes, past_reviews, projects,
+    events, jobs, memory_changes, memory_edits, memory_rows, memory_writes, past_reviews, projects,
     reviews, skills, undo_records, undone, utilities,
 };
 use crate::error::Error;
@@ -118,7 +118,7 @@ async fn taught_memories(
     );
     let learned: Vec<&MemoryId> = learned.into_iter().collect();
     keys.extend(
-        memories::keys_of(db, project, &learned)
+        memory_rows::keys_of(db, project, &learned)
             .await?
             .into_values(),
     );
