@@ -18,8 +18,6 @@ mod output;
 mod permissions;
 mod place;
 mod project;
-#[cfg(test)]
-mod reference;
 mod runs;
 mod secret;
 mod signals;
@@ -137,6 +135,8 @@ async fn dispatch(command: Command) -> Result<(), Failure> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    mod reference;
 
     #[test]
     fn command_line_is_consistent() {

@@ -13,11 +13,11 @@ mod llm;
 mod personal;
 mod port;
 mod prose;
-#[cfg(test)]
-mod real_runs;
 mod skill;
 mod static_table;
 mod steps;
+#[cfg(test)]
+mod tests;
 mod vector;
 
 pub use reflect_types::Reflection;

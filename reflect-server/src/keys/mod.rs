@@ -27,8 +27,6 @@ mod text;
 mod time;
 
 #[cfg(test)]
-mod limit_tests;
-#[cfg(test)]
 mod tests;
 
 use new_key::new_key;

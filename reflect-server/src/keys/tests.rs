@@ -1,5 +1,7 @@
 //! Keys, in memory, in a file and in PostgreSQL.
 
+mod limits;
+
 use super::*;
 
 /// Declares behaviours that every store has; each becomes one test with keys in memory, one in a file
