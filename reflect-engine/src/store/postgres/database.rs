@@ -21,7 +21,7 @@ use crate::review::Decision;
 use crate::store::Connections;
 use crate::store::sql::batches::{self, ReviewWrite, TraceWrite};
 use crate::store::sql::db::Db;
-use crate::store::sql::driver::{Driver, Work};
+use crate::store::sql::driver::{Driver, Sendable, Work};
 use crate::store::sql::fault::Fault;
 
 /// How long a call waits for a free connection, and a new connection for its server.
@@ -222,27 +222,15 @@ enum Transaction {
 
 #[async_trait]
 impl Driver for Postgres {
-    async fn read<S, T>(&self, arguments: S, work: Work<S, T>) -> Result<T>
-    where
-        S: Send + Sync + 'static,
-        T: Send + 'static,
-    {
+    async fn read<S: Sendable, T: Sendable>(&self, arguments: S, work: Work<S, T>) -> Result<T> {
         self.run(Transaction::Reads, arguments, work).await
     }
 
-    async fn look<S, T>(&self, arguments: S, work: Work<S, T>) -> Result<T>
-    where
-        S: Send + Sync + 'static,
-        T: Send + 'static,
-    {
+    async fn look<S: Sendable, T: Sendable>(&self, arguments: S, work: Work<S, T>) -> Result<T> {
         self.run(Transaction::None, arguments, work).await
     }
 
-    async fn write<S, T>(&self, arguments: S, work: Work<S, T>) -> Result<T>
-    where
-        S: Send + Sync + 'static,
-        T: Send + 'static,
-    {
+    async fn write<S: Sendable, T: Sendable>(&self, arguments: S, work: Work<S, T>) -> Result<T> {
         self.run(Transaction::Writes, arguments, work).await
     }
 

@@ -17,29 +17,24 @@ use crate::store::Connections;
 pub(in crate::store) type Work<S, T> =
     for<'a> fn(&'a Db<'a>, &'a S) -> Pin<Box<dyn Future<Output = Result<T, Fault>> + Send + 'a>>;
 
+/// What may go to another thread, and stay there: the arguments of work, and its answers.
+pub(in crate::store) trait Sendable: Send + Sync + 'static {}
+
+impl<T: Send + Sync + 'static> Sendable for T {}
+
 /// A database that runs transactions. Every driver is a store.
 #[async_trait]
 pub(in crate::store) trait Driver: Send + Sync + 'static {
     /// Reads on one snapshot of the database.
-    async fn read<S, T>(&self, arguments: S, work: Work<S, T>) -> Result<T>
-    where
-        S: Send + Sync + 'static,
-        T: Send + 'static;
+    async fn read<S: Sendable, T: Sendable>(&self, arguments: S, work: Work<S, T>) -> Result<T>;
 
     /// Reads by one statement, which may do without a transaction.
-    async fn look<S, T>(&self, arguments: S, work: Work<S, T>) -> Result<T>
-    where
-        S: Send + Sync + 'static,
-        T: Send + 'static,
-    {
+    async fn look<S: Sendable, T: Sendable>(&self, arguments: S, work: Work<S, T>) -> Result<T> {
         self.read(arguments, work).await
     }
 
     /// Writes. Returns when what was written is durable.
-    async fn write<S, T>(&self, arguments: S, work: Work<S, T>) -> Result<T>
-    where
-        S: Send + Sync + 'static,
-        T: Send + 'static;
+    async fn write<S: Sendable, T: Sendable>(&self, arguments: S, work: Work<S, T>) -> Result<T>;
 
     /// Inserts a trace, together with others that arrive meanwhile if that saves time.
     async fn insert(&self, write: TraceWrite) -> Result<TraceReceipt> {

@@ -10,7 +10,7 @@ use super::file::{self, Missing};
 use super::readers::Readers;
 use super::writer::Writer;
 use crate::error::Result;
-use crate::store::sql::driver::{Driver, Work};
+use crate::store::sql::driver::{Driver, Sendable, Work};
 
 /// A store in one SQLite file, or in memory.
 #[derive(Debug)]
@@ -65,22 +65,14 @@ impl Sqlite {
 
 #[async_trait]
 impl Driver for Sqlite {
-    async fn read<S, T>(&self, arguments: S, work: Work<S, T>) -> Result<T>
-    where
-        S: Send + Sync + 'static,
-        T: Send + 'static,
-    {
+    async fn read<S: Sendable, T: Sendable>(&self, arguments: S, work: Work<S, T>) -> Result<T> {
         match &self.readers {
             Some(readers) => readers.run(arguments, work).await,
             None => self.write(arguments, work).await,
         }
     }
 
-    async fn write<S, T>(&self, arguments: S, work: Work<S, T>) -> Result<T>
-    where
-        S: Send + Sync + 'static,
-        T: Send + 'static,
-    {
+    async fn write<S: Sendable, T: Sendable>(&self, arguments: S, work: Work<S, T>) -> Result<T> {
         self.writer.run(&self.path, arguments, work).await
     }
 
