@@ -30,8 +30,9 @@ struct Codes {
     coarse: Vec<Chunk>,
     /// Which a scan reads of few rows.
     fine: Vec<FineChunk>,
-    steps: Vec<f32>,
+    coarse_steps: Vec<f32>,
     coarse_errors: Vec<f32>,
+    steps: Vec<f32>,
     errors: Vec<f32>,
 }
 
@@ -80,8 +81,9 @@ impl Block {
         let codes = Arc::make_mut(&mut self.codes);
         codes.coarse.extend_from_slice(&row.code.coarse);
         codes.fine.extend_from_slice(&row.code.fine);
-        codes.steps.push(row.code.step);
+        codes.coarse_steps.push(row.code.coarse_step);
         codes.coarse_errors.push(row.code.coarse_error);
+        codes.steps.push(row.code.step);
         codes.errors.push(row.code.error);
         let entries = Arc::make_mut(&mut self.entries);
         entries.push(row.entry);
@@ -89,8 +91,9 @@ impl Block {
         if entries.len() == ROWS {
             codes.coarse.shrink_to_fit();
             codes.fine.shrink_to_fit();
-            codes.steps.shrink_to_fit();
+            codes.coarse_steps.shrink_to_fit();
             codes.coarse_errors.shrink_to_fit();
+            codes.steps.shrink_to_fit();
             codes.errors.shrink_to_fit();
             entries.shrink_to_fit();
             self.merits.shrink_to_fit();
@@ -106,8 +109,9 @@ impl Block {
         let code = Code {
             coarse: codes.coarse.split_off(start),
             fine: codes.fine.split_off(start),
-            step: codes.steps.pop()?,
+            coarse_step: codes.coarse_steps.pop()?,
             coarse_error: codes.coarse_errors.pop()?,
+            step: codes.steps.pop()?,
             error: codes.errors.pop()?,
         };
         Some(Row { code, merit, entry })
@@ -118,8 +122,9 @@ impl Block {
         let codes = Arc::make_mut(&mut self.codes);
         codes.coarse[place.clone()].copy_from_slice(&code.coarse);
         codes.fine[place].copy_from_slice(&code.fine);
-        codes.steps[at] = code.step;
+        codes.coarse_steps[at] = code.coarse_step;
         codes.coarse_errors[at] = code.coarse_error;
+        codes.steps[at] = code.step;
         codes.errors[at] = code.error;
     }
 
@@ -148,31 +153,34 @@ impl Block {
     }
 
     /// Upper bounds of every row's similarity by these dot products.
-    pub(super) fn coarse_highs(&self, probe: &Probe, dots: &[i32; ROWS], highs: &mut [f64; ROWS]) {
+    pub(super) fn coarse_highs(&self, probe: &Probe, dots: &[i32; ROWS], highs: &mut [f32; ROWS]) {
         let Codes {
-            steps,
+            coarse_steps,
             coarse_errors,
             ..
         } = &*self.codes;
-        probe.coarse_highs(dots, steps, coarse_errors, highs);
+        probe.coarse_highs(dots, coarse_steps, coarse_errors, highs);
     }
 
-    /// The score of every row at these similarities.
-    pub(super) fn scores(&self, rule: &Rule, similarities: &[f64; ROWS], scores: &mut [f64; ROWS]) {
+    /// Upper bounds of the score of every row at these similarities.
+    pub(super) fn scores(&self, rule: &Rule, similarities: &[f32; ROWS], scores: &mut [f32; ROWS]) {
         dispatch!(Level::new(), _simd => rule.scores(similarities, &self.merits, scores));
     }
 
     /// The bounds of a row's similarity by both planes.
-    pub(super) fn bounds(&self, probe: &Probe, at: usize, coarse: i32) -> Bounds {
-        let codes = &*self.codes;
-        let fine = &codes.fine[self.place(at)];
-        probe.bounds(coarse, fine, codes.steps[at], codes.errors[at])
+    pub(super) fn bounds(&self, probe: &Probe, at: usize) -> Bounds {
+        probe.bounds(self.planes(at), self.codes.errors[at])
     }
 
     /// The memory used, including the block itself and without metadata.
     pub(super) fn bytes(&self) -> usize {
         let codes = &*self.codes;
-        let scales = [&codes.steps, &codes.coarse_errors, &codes.errors];
+        let scales = [
+            &codes.coarse_steps,
+            &codes.coarse_errors,
+            &codes.steps,
+            &codes.errors,
+        ];
         let scales: usize = scales.iter().map(|numbers| numbers.capacity()).sum();
         size_of::<Self>()
             + size_of::<Codes>()

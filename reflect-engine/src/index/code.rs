@@ -1,27 +1,24 @@
 //! Vectors as small integers.
 //!
-//! A vector `v` of length above zero has the direction `u = v / |v|`. With the step
-//! `s = max |u_i| / 7.3`, its code is `c = round(4 u / s)`, 6 bits that are kept as a coarse plane of 4
-//! and a fine one of 2: `c = 4 c1 + c2`, from -8 to 7 and from -2 to 1. So `s (c1 - 1/8)`, where the
-//! eighth is the mean of what follows, and `s c / 4` approximate `u`; their distances from it are
-//! measured and stored. A code is a function of the vector alone.
+//! A vector `v` of length above zero has the direction `u = v / |v|`. With `s = max |u_i| / 7.3`, its code
+//! is `c = round(4 u / s)`, 6 bits that are kept as a coarse plane of 4 and a fine one of 2: `c = 4 c1 + c2`,
+//! from -8 to 7 and from -2 to 1. So multiples of `c1 - 1/8`, where the eighth is the mean of what follows, and
+//! of `c / 4` approximate `u`. The nearest multiples, the steps, and their distances are measured and stored. A
+//! code is a function of the vector alone.
 
 use fearless_simd::{Level, dispatch};
 
-use super::kernel::{CHUNK, Chunk, FINE_WORDS, FineChunk, WORDS};
+use super::kernel::{BYTES, CHUNK, Chunk, FINE_WORDS, FineChunk};
 use crate::rank::vector::Direction;
 
 /// The largest component in steps, so that its code is 29 at most.
 const LARGEST: f64 = 7.3;
 /// The offset that makes a coarse part fit into four unsigned bits.
-const COARSE_BIAS: i16 = 8;
+pub(super) const COARSE_BIAS: i16 = 8;
 /// The offset that makes a fine part fit into two unsigned bits.
 const FINE_BIAS: i16 = 2;
-/// What the unsigned coarse part exceeds the component by, in steps.
-pub(super) const COARSE_OFFSET: f64 = 8.125;
-/// What the unsigned coarse part and a quarter of the fine one exceed the component by, in steps.
-pub(super) const OFFSET: f64 = 8.5;
-
+/// The mean of the fine parts, in steps.
+pub(super) const COARSE_MEAN: f64 = -0.125;
 /// An upper bound of all rounding errors in `f64` together.
 pub(super) const SLACK: f64 = 1e-9;
 
@@ -34,9 +31,11 @@ pub(super) fn chunks(dims: usize) -> usize {
 pub(super) struct Code {
     pub(super) coarse: Vec<Chunk>,
     pub(super) fine: Vec<FineChunk>,
-    pub(super) step: f32,
+    pub(super) coarse_step: f32,
     /// The distance from the direction by the coarse plane; 0 for the zero vector only.
     pub(super) coarse_error: f32,
+    /// The step of both planes.
+    pub(super) step: f32,
     /// The distance from the direction by both planes.
     pub(super) error: f32,
 }
@@ -69,56 +68,81 @@ pub(super) fn encode(direction: &[f64]) -> Code {
     let mut code = Code {
         coarse: vec![Chunk([0; _]); chunks],
         fine: vec![FineChunk([0; _]); chunks],
-        step: 0.0,
+        coarse_step: 0.0,
         coarse_error: 0.0,
+        step: 0.0,
         error: 0.0,
     };
     let max = max_abs(direction);
     if max > 0.0 {
-        code.step = to_f32(max / LARGEST);
-        dispatch!(Level::new(), _simd => fill(&mut code, direction));
+        dispatch!(Level::new(), _simd => fill(&mut code, direction, max / (4.0 * LARGEST)));
     }
     code
 }
 
-/// Fills in the planes and errors for the code's step.
+/// Fills in the planes for quarters of this step, then the steps and errors that they have.
 #[inline(always)]
-fn fill(code: &mut Code, direction: &[f64]) {
-    let step = f64::from(code.step);
-    let (words, rest) = direction.as_chunks::<WORDS>();
-    let mut squares = [[0.0; WORDS]; 2];
-    for (at, components) in words.iter().enumerate() {
-        fill_words(code, at, components, step, &mut squares);
+fn fill(code: &mut Code, direction: &[f64], quarter: f64) {
+    let (halves, rest) = direction.as_chunks::<BYTES>();
+    let mut fits = [Fit::default(); 2];
+    for (at, components) in halves.iter().enumerate() {
+        fill_half(code, at, components, quarter, &mut fits);
     }
-    fill_words(code, words.len(), rest, step, &mut squares);
-    let [coarse, both] = squares.map(|squares| error_bound(squares.iter().sum()));
-    (code.coarse_error, code.error) = (coarse, both);
+    fill_half(code, halves.len(), rest, quarter, &mut fits);
+    let length = direction.iter().map(|u| u * u).sum();
+    let [(coarse_step, coarse_error), (step, error)] = fits.map(|fit| fit.step_and_error(length));
+    (code.coarse_step, code.coarse_error) = (coarse_step, coarse_error);
+    (code.step, code.error) = (step, error);
 }
 
-/// Fills in the components that share the `at`-th run of words.
+/// Fills in the components of the `at`-th half of a chunk.
 #[inline(always)]
-fn fill_words(
-    code: &mut Code,
-    at: usize,
-    components: &[f64],
-    step: f64,
-    squares: &mut [[f64; WORDS]; 2],
-) {
-    let (chunk, quarter) = (at / 4, at % 4);
-    let per_step = 4.0 / step;
+fn fill_half(code: &mut Code, at: usize, components: &[f64], quarter: f64, fits: &mut [Fit; 2]) {
+    let (chunk, half) = (at / 2, at % 2);
+    let per_quarter = quarter.recip();
     for (i, u) in components.iter().enumerate() {
-        let [coarse, fine] = parts(nearest(u * per_step));
-        code.coarse[chunk].0[i] |= (coarse + COARSE_BIAS) << (4 * quarter);
+        let [coarse, fine] = parts(nearest(u * per_quarter));
+        let [_, byte] = (coarse + COARSE_BIAS).to_be_bytes();
+        code.coarse[chunk].0[i] |= byte << (4 * half);
         code.fine[chunk].0[i % FINE_WORDS] |=
-            (fine + FINE_BIAS) << (2 * (2 * quarter + i / FINE_WORDS));
+            (fine + FINE_BIAS) << (2 * (4 * half + i / FINE_WORDS));
         let coarse = f64::from(coarse);
-        let rests = [
-            u - step * (coarse - 0.125),
-            u - step * (coarse + 0.25 * f64::from(fine)),
-        ];
-        for (squares, rest) in squares.iter_mut().zip(rests) {
-            squares[i] += rest * rest;
+        let planes = [coarse + COARSE_MEAN, coarse + 0.25 * f64::from(fine)];
+        for (fit, c) in fits.iter_mut().zip(planes) {
+            fit.dots[i] += u * c;
+            fit.squares[i] += c * c;
         }
+    }
+}
+
+/// What tells how well a plane fits a direction.
+#[derive(Clone, Copy)]
+struct Fit {
+    dots: [f64; BYTES],
+    squares: [f64; BYTES],
+}
+
+impl Default for Fit {
+    fn default() -> Self {
+        Self {
+            dots: [0.0; BYTES],
+            squares: [0.0; BYTES],
+        }
+    }
+}
+
+impl Fit {
+    /// The step for which the approximation is nearest, and its distance: what is missing is then at a right angle to it.
+    fn step_and_error(self, length: f64) -> (f32, f32) {
+        /// Of the difference below.
+        const ROUNDING: f64 = 1e-14;
+
+        let dot: f64 = self.dots.iter().sum();
+        let square: f64 = self.squares.iter().sum();
+        let step = to_f32(dot / square);
+        let exact = f64::from(step);
+        let distance = length - 2.0 * exact * dot + exact * exact * square;
+        (step, error_bound(distance.max(0.0) + ROUNDING))
     }
 }
 
@@ -136,6 +160,20 @@ pub(super) struct Planes<'a> {
     pub(super) fine: &'a [FineChunk],
     pub(super) step: f32,
     pub(super) dims: usize,
+}
+
+/// The dot product of a vector of integers with a code in quarters of its step.
+#[inline(always)]
+pub(super) fn whole_dot(vector: &[i16], planes: Planes<'_>) -> i32 {
+    let mut dot = 0;
+    for (vector, (coarse, fine)) in vector.chunks(CHUNK).zip(planes.chunks()) {
+        let codes = unpacked(coarse, fine);
+        let products = vector.iter().zip(&codes);
+        dot += products
+            .map(|(v, c)| i32::from(*v) * i32::from(*c))
+            .sum::<i32>();
+    }
+    dot
 }
 
 impl<'a> Planes<'a> {
@@ -159,10 +197,10 @@ impl<'a> Planes<'a> {
 #[inline(always)]
 fn unpacked(coarse: &Chunk, fine: &FineChunk) -> [i16; CHUNK] {
     let mut codes = [0; CHUNK];
-    let (words, _) = codes.as_chunks_mut::<WORDS>();
-    for (quarter, codes) in words.iter_mut().enumerate() {
-        for (code, word) in codes.iter_mut().zip(&coarse.0) {
-            *code = 4 * (((word >> (4 * quarter)) & 0xf) - COARSE_BIAS);
+    let (halves, _) = codes.as_chunks_mut::<BYTES>();
+    for (half, codes) in halves.iter_mut().enumerate() {
+        for (code, byte) in codes.iter_mut().zip(&coarse.0) {
+            *code = 4 * (i16::from((byte >> (4 * half)) & 0xf) - COARSE_BIAS);
         }
     }
     let (words, _) = codes.as_chunks_mut::<FINE_WORDS>();

@@ -5,6 +5,7 @@ use std::collections::BinaryHeap;
 
 use fearless_simd::{Level, dispatch};
 
+use super::code::to_f32;
 use super::probe::Bounds;
 use crate::rank::{Merit, Params};
 
@@ -55,7 +56,7 @@ impl Cut {
     }
 
     /// Finds the places of the rows that upper bounds of their similarities and scores do not rule out.
-    pub(super) fn admitted(&self, similarities: &[f64], scores: &[f64], places: &mut Vec<usize>) {
+    pub(super) fn admitted(&self, similarities: &[f32], scores: &[f32], places: &mut Vec<usize>) {
         dispatch!(Level::new(), _simd => self.admitted_inlined(similarities, scores, places));
     }
 
@@ -64,11 +65,11 @@ impl Cut {
         reason = "without branches it is vectorized"
     )]
     #[inline(always)]
-    fn admitted_inlined(&self, similarities: &[f64], scores: &[f64], places: &mut Vec<usize>) {
+    fn admitted_inlined(&self, similarities: &[f32], scores: &[f32], places: &mut Vec<usize>) {
         let worst = self.worst.map_or(f64::NEG_INFINITY, |worst| worst.score);
         let (floor, waiver) = (self.params.floor.similarity(), self.params.waiver());
-        let least = self.least.max(worst);
-        let admits = |similarity: f64, score: f64| {
+        let [floor, waiver, least] = [floor, waiver, self.least.max(worst)].map(below);
+        let admits = |similarity: f32, score: f32| {
             ((similarity >= floor) | (score >= waiver)) & (score >= least)
         };
         places.clear();
@@ -114,6 +115,11 @@ impl Cut {
         let row = RankKey { score: high, key };
         self.worst.is_none_or(|worst| row >= worst)
     }
+}
+
+/// A number that is not greater.
+fn below(x: f64) -> f32 {
+    to_f32(x).next_down()
 }
 
 /// A score and the key that breaks ties. The greater ranks first.

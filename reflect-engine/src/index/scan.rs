@@ -48,8 +48,8 @@ pub(super) fn scan(blocks: &[Arc<Block>], queries: &[Sought<'_>]) -> Vec<Shortli
 
 /// What is computed of a block for a query.
 struct Room {
-    highs: [f64; ROWS],
-    scores: [f64; ROWS],
+    highs: [f32; ROWS],
+    scores: [f32; ROWS],
     places: Vec<usize>,
 }
 
@@ -100,18 +100,18 @@ impl<'a> Scan<'a> {
         self.cut.admitted(&highs[..len], &scores[..len], places);
         for at in places.iter().copied() {
             // Those before may have raised the cut.
-            if !self.cut.excludes(scores[at]) {
-                self.examine_closely(block, at, probe, dots[at]);
+            if !self.cut.excludes(f64::from(scores[at])) {
+                self.examine_closely(block, at, probe);
             }
         }
     }
 
-    fn examine_closely(&mut self, block: &Block, at: usize, probe: &Probe, dot: i32) {
+    fn examine_closely(&mut self, block: &Block, at: usize, probe: &Probe) {
         let entry = &block.entries()[at];
         if !self.filter.passes(entry) {
             return;
         }
-        let (merit, bounds) = (block.merit(at), block.bounds(probe, at, dot));
+        let (merit, bounds) = (block.merit(at), block.bounds(probe, at));
         let high = self.cut.params().score(bounds.high, merit);
         if self.cut.admits(bounds, merit, high, entry.key) {
             self.survivors.push(Survivor {

@@ -19,6 +19,12 @@ pub(super) fn at(similarity: f64) -> [f64; COUNT] {
     std::array::from_fn(|curve| CURVES[curve].at(similarity))
 }
 
+/// The same, to a few millionths.
+#[inline]
+pub(super) fn rounded_at(similarity: f32) -> [f32; COUNT] {
+    std::array::from_fn(|curve| CURVES[curve].rounded_at(similarity))
+}
+
 /// An effect on the log-odds of a pass that rises between two similarities.
 pub(super) struct Curve {
     from: f64,
@@ -43,6 +49,16 @@ impl Curve {
     pub(super) fn at(&self, similarity: f64) -> f64 {
         let risen = self.least + (similarity - self.from) * self.slope;
         risen.max(self.least).min(self.greatest)
+    }
+
+    #[expect(clippy::cast_possible_truncation, reason = "it rounds")]
+    #[inline]
+    fn rounded_at(&self, similarity: f32) -> f32 {
+        let [from, least, greatest, slope] =
+            [self.from, self.least, self.greatest, self.slope].map(|number| number as f32);
+        (least + (similarity - from) * slope)
+            .max(least)
+            .min(greatest)
     }
 }
 

@@ -41,6 +41,21 @@ impl Effect {
         effect
     }
 
+    /// The same, to a few millionths.
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::inline_always,
+        reason = "only what is inlined is compiled for the instruction set"
+    )]
+    #[inline(always)]
+    pub(crate) fn rounded_at(self, similarity: f32) -> f32 {
+        let mut effect = f32::from(self.lift) * LIFT as f32;
+        for (fit, curve) in self.fit.iter().zip(curves::rounded_at(similarity)) {
+            effect += f32::from(*fit) * FIT as f32 * curve;
+        }
+        effect
+    }
+
     /// Equal for equal effects only.
     pub(crate) fn bits(self) -> u64 {
         let [a, b, c] = self.fit.map(u64::from);

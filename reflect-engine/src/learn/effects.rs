@@ -50,8 +50,8 @@ impl Effects {
     #[inline(always)]
     pub(crate) fn with<'a>(
         &'a self,
-        similarities: &'a [f64],
-    ) -> impl Iterator<Item = (f64, Effect)> + 'a {
+        similarities: &'a [f32],
+    ) -> impl Iterator<Item = (f32, Effect)> + 'a {
         let [a, b, c] = &self.fits;
         let rows = similarities.iter().zip(&self.lifts).zip(a).zip(b).zip(c);
         rows.map(|((((similarity, lift), a), b), c)| {

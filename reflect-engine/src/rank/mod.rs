@@ -24,6 +24,7 @@ pub(crate) use filter::{all_match, required_signature, signature};
 pub use floor::Floor;
 pub use merit::Merit;
 pub(crate) use merits::Merits;
+pub(crate) use rule::ROUNDING;
 pub use rule::{Learned, Rule};
 use vector::Direction;
 

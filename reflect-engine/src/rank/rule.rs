@@ -88,25 +88,31 @@ impl Rule {
         }
     }
 
-    /// The scores of rows at these similarities.
+    /// Upper bounds of the scores of rows at these similarities.
     #[expect(
         clippy::inline_always,
         reason = "only what is inlined is compiled for the instruction set"
     )]
+    #[expect(
+        clippy::cast_possible_truncation,
+        reason = "the rounding is added to the scores"
+    )]
     #[inline(always)]
-    pub(crate) fn scores(&self, similarities: &[f64], merits: &Merits, scores: &mut [f64]) {
+    pub(crate) fn scores(&self, similarities: &[f32], merits: &Merits, scores: &mut [f32]) {
         match self {
             Self::Classic { lambda } => {
                 let weight = weight(*lambda);
                 let rows = similarities.iter().zip(&merits.qs);
                 for (score, (similarity, q)) in scores.iter_mut().zip(rows) {
-                    *score = by_utility(weight, *similarity, *q);
+                    *score = raised(by_utility(weight, f64::from(*similarity), *q));
                 }
             }
             Self::Learned(_) => {
                 let rows = merits.effects.with(similarities);
                 for (score, (similarity, effect)) in scores.iter_mut().zip(rows) {
-                    *score = by_effect(similarity, effect.at(similarity));
+                    let nearer = (similarity - NEAR as f32).max(0.0);
+                    let nearness = TIE_BREAK as f32 * similarity + NEARER as f32 * nearer;
+                    *score = effect.rounded_at(similarity) + nearness + ROUNDING;
                 }
             }
         }
@@ -154,6 +160,18 @@ impl Rule {
             Self::Learned(_) => merit.effect.bits(),
         }
     }
+}
+
+/// What is added to similarities and learned scores that are computed in `f32`, so that they are upper bounds. Their
+/// terms are a few units at most, and a curve is no steeper than 32.
+pub(crate) const ROUNDING: f32 = 2e-5;
+
+/// A number that is not less.
+#[expect(clippy::cast_possible_truncation, reason = "what it loses is added")]
+#[inline]
+fn raised(x: f64) -> f32 {
+    let rounded = (x as f32).max(f32::MIN);
+    rounded + rounded.abs() * f32::EPSILON + f32::MIN_POSITIVE
 }
 
 /// The weight of utility. Outside its range, it would reverse the order of similarities.

@@ -308,8 +308,8 @@ proptest! {
 
 proptest! {
     #[test]
-    fn many_scores_are_those_of_each(
-        rows in prop::collection::vec((-1.1..1.1, 0.0..1.0, -1.0..1.0, [0.0..1.0, 0.0..1.0, 0.0..1.0]), 0..40),
+    fn many_scores_are_bounded_closely(
+        rows in prop::collection::vec((-1.1_f32..1.1, 0.0..1.0, -1.0..1.0, [0.0..1.0, 0.0..1.0, 0.0..1.0]), 0..40),
         lambda in 0.0..1.0,
     ) {
         let merit = |q: f64, lift: f64, fit: [f64; 3]| Merit { q, effect: Effect::new(lift, fit) };
@@ -317,13 +317,14 @@ proptest! {
         for (_, q, lift, fit) in &rows {
             merits.push(merit(*q, *lift, *fit));
         }
-        let similarities: Vec<f64> = rows.iter().map(|row| row.0).collect();
+        let similarities: Vec<f32> = rows.iter().map(|row| row.0).collect();
         for rule in [Rule::Classic { lambda }, Rule::Learned(Learned { least: 0.0 })] {
             let mut scores = vec![0.0; rows.len()];
             dispatch!(Level::new(), _simd => rule.scores(&similarities, &merits, &mut scores));
-            let each = similarities.iter().enumerate().map(|(at, s)| rule.score(*s, merits.get(at)));
-            let each: Vec<f64> = each.collect();
-            prop_assert_eq!(scores, each);
+            for (at, similarity) in similarities.iter().enumerate() {
+                let (score, bound) = (rule.score(f64::from(*similarity), merits.get(at)), f64::from(scores[at]));
+                prop_assert!(score <= bound && bound < score + 1e-4, "{rule:?}: {score} {bound}");
+            }
         }
     }
 }

@@ -11,18 +11,23 @@ proptest! {
         let code = encode(&direction);
         let codes = code.planes(vector.len()).whole();
         prop_assert_eq!(codes.len(), vector.len());
-        let quarter = f64::from(code.step) / 4.0;
+        let quarter = max_abs(&direction) / (4.0 * LARGEST);
+        let (step, coarse_step) = (f64::from(code.step), f64::from(code.coarse_step));
         let (mut both, mut coarse) = (0.0, 0.0);
+        let mut angles = [0.0; 2];
         for (c, u) in codes.iter().zip(&direction) {
-            let rest = u - f64::from(*c) * quarter;
-            prop_assert!(rest.abs() <= quarter * 0.501, "{c} {u}");
-            both += rest * rest;
+            prop_assert!((u - f64::from(*c) * quarter).abs() <= quarter * 0.501, "{c} {u}");
+            let near = step * f64::from(*c) / 4.0;
+            both += (u - near).powi(2);
             let [part, _] = parts(*c);
-            let rest = u - f64::from(code.step) * (f64::from(part) - 0.125);
-            coarse += rest * rest;
+            let coarsely = coarse_step * (f64::from(part) - 0.125);
+            coarse += (u - coarsely).powi(2);
+            angles[0] += (u - near) * near;
+            angles[1] += (u - coarsely) * coarsely;
         }
         prop_assert!(both.sqrt() <= f64::from(code.error));
         prop_assert!(coarse.sqrt() <= f64::from(code.coarse_error));
+        prop_assert!(angles.iter().all(|angle| angle.abs() < 2e-7), "{angles:?}");
     }
 
     #[test]

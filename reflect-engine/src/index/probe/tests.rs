@@ -1,5 +1,6 @@
 use proptest::prelude::*;
 
+use super::super::kernel;
 use super::*;
 use crate::rank::vector::Direction;
 
@@ -15,12 +16,17 @@ fn bounds(probe: &[f32], vector: &[f32]) -> [Bounds; 2] {
     let (mut dots, mut highs) = ([[0]], [0.0]);
     kernel::dots(&[probe.chunks()], &code.coarse, &mut dots);
     let [[dot]] = dots;
-    probe.coarse_highs(&[dot], &[code.step], &[code.coarse_error], &mut highs);
+    probe.coarse_highs(
+        &[dot],
+        &[code.coarse_step],
+        &[code.coarse_error],
+        &mut highs,
+    );
     let coarse = Bounds {
         low: -1.0,
-        high: highs[0],
+        high: highs[0].into(),
     };
-    [coarse, probe.bounds(dot, &code.fine, code.step, code.error)]
+    [coarse, probe.bounds(code.planes(vector.len()), code.error)]
 }
 
 fn component() -> impl Strategy<Value = f32> {
