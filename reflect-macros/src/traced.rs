@@ -11,7 +11,7 @@ use crate::context::ContextParameter;
 use crate::function::Function;
 use crate::options::Options;
 use crate::private::Private;
-use crate::return_type::Returned;
+use crate::return_type::{Declared, Returned};
 use crate::task::Task;
 
 /// The parts of the traced function.
@@ -69,9 +69,13 @@ impl Traced {
         let (written, place) = (sig.clone(), place_of(&sig.output));
         let returned = match &sig.output {
             ReturnType::Type(_, declared) => {
-                let (is_async, future) = (sig.asyncness.is_some(), args.is_on("future"));
-                let returned =
-                    Returned::new(declared, is_async, future, args.keeps_result, &private);
+                let options = Declared {
+                    is_async: sig.asyncness.is_some(),
+                    opaque_future: args.is_on("future"),
+                    opaque_stream: args.is_on("stream"),
+                    keeps_result: args.keeps_result,
+                };
+                let returned = Returned::new(declared, options, &private);
                 let hidden = returned.hides_output && !args.keeps_result && !untraced;
                 args.errors.extend(hidden.then(|| {
                     let what = "callers get the output, which this type does not name: write \
@@ -94,9 +98,15 @@ impl Traced {
         };
         let is_async = sig.asyncness.is_some();
         let gives_future = returned.as_ref().is_some_and(|it| it.future.is_some());
-        let unfolded = is_async && returned.is_some() && !untraced && may_unfold(&attrs);
+        let is_lazy = returned
+            .as_ref()
+            .is_some_and(|it| it.lazy(is_async).is_some());
+        let unfolded = is_async
+            && returned.as_ref().is_some_and(Returned::may_unfold)
+            && !untraced
+            && may_unfold(&attrs);
         let mut held = Vec::new();
-        if !(unfolded || untraced || gives_future) {
+        if !(unfolded || untraced || gives_future || is_lazy) {
             held = hold(&mut sig, &body, false);
         }
         let guesses = args.task.is_none() && args.inject_context && context.is_none();
@@ -110,7 +120,7 @@ impl Traced {
             })
         };
         if let Some(returned) = &returned {
-            args.check_against(is_async, gives_future);
+            args.check_against(is_async, returned);
             let to_callers = &returned.to_callers;
             sig.output = parse_quote!(-> #to_callers);
         }
