@@ -215,6 +215,14 @@ fn output_of_future(ty: &Type) -> Type {
     parse_quote!(#open #ty as ::core::future::Future>::#output)
 }
 
+/// `<Type as Stream>::Item` with the span of the type.
+pub(crate) fn item_of_stream(ty: &Type, private: &Private) -> Type {
+    let (first, last) = ends(ty);
+    let open = quote_spanned!(first=> <);
+    let item = quote_spanned!(last=> Item);
+    parse_quote!(#open #ty as #private::Stream>::#item)
+}
+
 /// The first and the last span of the type.
 fn ends(ty: &Type) -> (Span, Span) {
     let mut spans = ty.to_token_stream().into_iter().map(|token| token.span());

@@ -1,10 +1,10 @@
 //! A return type that is a stream, or a `Result` of one.
 
-use syn::{Path, Type, TypeParamBound, parse_quote};
+use syn::{Path, Type, TypeParamBound};
 
 use crate::erase::{anonymous, has_impl, nameable};
 use crate::private::Private;
-use crate::return_type::Returned;
+use crate::return_type::{Returned, item_of_stream};
 use crate::visible::{STREAM, first_type};
 
 /// The stream that a function returns.
@@ -30,10 +30,7 @@ impl StreamType {
             _ => (ty, false),
         };
         let declared = anonymous(stream);
-        let projected = || {
-            let (private, _) = private.at(&declared);
-            parse_quote!(<#declared as #private::Stream>::Item)
-        };
+        let projected = || item_of_stream(&declared, private);
         let mut seen = stream.clone();
         // With the option `stream`, a name such as `BoxStream` is the user's own alias.
         let seen = STREAM

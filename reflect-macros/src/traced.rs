@@ -3,7 +3,9 @@
 use proc_macro2::{Delimiter, Group, Span, TokenStream};
 use quote::{ToTokens, quote};
 use syn::token::Brace;
-use syn::{Attribute, Error, ReturnType, Signature, Stmt, Visibility, parse_quote};
+use syn::{
+    Attribute, Error, ReturnType, Signature, Stmt, Type, TypeReference, Visibility, parse_quote,
+};
 
 use crate::arguments::hold;
 use crate::async_fn::may_unfold;
@@ -76,13 +78,19 @@ impl Traced {
                     keeps_result: args.keeps_result,
                 };
                 let returned = Returned::new(declared, options, &private);
-                let hidden = returned.hides_output && !args.keeps_result && !untraced;
-                args.errors.extend(hidden.then(|| {
+                if returned.hides_output && !args.keeps_result && !untraced {
                     let what = "callers get the output, which this type does not name: write \
                                 `impl TraceReturn<Output = T>`, or add `returns = \"result\"` to \
-                                give them the whole value";
-                    Error::new_spanned(declared, what)
-                }));
+                                give them the whole value; a stream is an `impl Stream<Item = T>`";
+                    args.errors.push(Error::new_spanned(declared, what));
+                    untraced = true;
+                }
+                if let (Some(_), Some(lent)) = (&returned.stream, lent(context.as_ref())) {
+                    let what = "a stream is read after the call, when this borrow has ended: take the \
+                                context by value, as in `ctx: TraceContext`";
+                    args.errors.push(Error::new_spanned(lent, what));
+                    untraced = true;
+                }
                 Some(returned)
             }
             ReturnType::Default => {
@@ -173,6 +181,14 @@ fn unfit(sig: &mut Signature, has_body: bool) -> Option<Error> {
     let what = "a `const fn` cannot be traced: it retrieves memories at run time; remove \
                 `const`, or the attribute";
     Some(Error::new_spanned(constness, what))
+}
+
+/// The type of a context that is borrowed.
+fn lent(context: Option<&ContextParameter>) -> Option<&TypeReference> {
+    match &context?.ty {
+        Type::Reference(lent) => Some(lent),
+        _ => None,
+    }
 }
 
 fn place_of(output: &ReturnType) -> Span {

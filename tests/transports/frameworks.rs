@@ -1,5 +1,6 @@
 //! Spans of a framework fill the trajectory of the run they start in.
 
+use futures_util::stream::{Stream, StreamExt, iter};
 use reflect_sdk::{
     BlockingClient, Message, ReflectLayer, Trace, TraceContext, TraceResult, reflect_trace,
 };
@@ -13,6 +14,7 @@ on_every_transport!(
     messages_of_the_function_stand,
     a_failed_run_keeps_what_was_said_before,
     a_call_within_a_call_hears_only_its_own,
+    a_response_that_is_read_later_is_heard,
 );
 
 /// A call of a model, as `rig` and `genai` trace it.
@@ -76,6 +78,15 @@ impl Desk {
         Err("no rule".to_owned())
     }
 
+    /// A response whose span is open as long as it is read, as those of frameworks are.
+    #[reflect_trace(client = self.client)]
+    fn stream(&self, ctx: TraceContext, question: &'static str) -> impl Stream<Item = String> {
+        iter(["Re", "funded."]).map(move |part| {
+            chat(question, part);
+            format!("{part}{}", ctx.memories().len())
+        })
+    }
+
     #[reflect_trace(client = self.client, task = question)]
     fn ask_another(&self, ctx: &TraceContext, question: &str) -> String {
         chat(ctx.task(), "I ask another.");
@@ -120,4 +131,16 @@ fn a_call_within_a_call_hears_only_its_own(world: &World) {
     let of = |task: &str| traces.iter().find(|trace| trace.task == task).unwrap();
     assert_eq!(texts(of("Refund it")), ["Refund it", "I ask another."]);
     assert_eq!(texts(of("Refund order 7")).len(), 4);
+}
+
+fn a_response_that_is_read_later_is_heard(world: &World) {
+    let desk = Desk::of(world);
+    let traces = desk.recorded(|| {
+        let read: String = pollster::block_on(desk.stream("Refund it").collect());
+        assert_eq!(read, "Re0funded.0");
+    });
+    let trace = &traces[0];
+    assert_eq!(texts(trace), ["Refund it", "Re", "Refund it", "funded."]);
+    assert_eq!(trace.final_response, "Re0funded.0");
+    assert_eq!(trace.metadata["input_tokens"], 22);
 }

@@ -11,7 +11,7 @@ type Read<'a> = Result<&'a str, Box<TraceRecord>>;
 
 /// An item of a stream that is a text, or `Ok` of a text. `Shape` says which, and is inferred.
 #[diagnostic::on_unimplemented(
-    message = "the answer of a stream is not known from items of the type `{Self}`, which are no text",
+    message = "`{Self}` is not a text, so a stream of it does not say what the answer is",
     label = "not a text, nor a `Result` of a text and an error that implements `Display`",
     note = "say what an item adds to the text: `#[reflect_trace(fold = |text, item| text.push_str(&item.delta))]`",
     note = "of a guard, use `record_stream(stream, |text, item| …)` or `record_try_stream(stream, |text, item| …)`"
@@ -82,12 +82,22 @@ impl<I, F: FnMut(&mut String, &I)> Fold<I> for Each<F> {
 
 /// Adds the `Ok` of each item as a closure says.
 #[derive(Debug)]
-pub struct EachOk<F>(pub(super) F);
+pub struct EachOk<F, E> {
+    fold: Each<F>,
+    record_of: fn(&E) -> Box<TraceRecord>,
+}
 
-impl<T, E: Display, F: FnMut(&mut String, &T)> Fold<Result<T, E>> for EachOk<F> {
+impl<F, E: Display> EachOk<F, E> {
+    pub(super) fn new(fold: F) -> Self {
+        let fold = Each(fold);
+        Self { fold, record_of }
+    }
+}
+
+impl<T, E, F: FnMut(&mut String, &T)> Fold<Result<T, E>> for EachOk<F, E> {
     fn add(&mut self, text: &mut String, item: &Result<T, E>) -> Result<(), Box<TraceRecord>> {
-        let value = item.as_ref().map_err(record_of)?;
-        Each(&mut self.0).add(text, value)
+        let value = item.as_ref().map_err(self.record_of)?;
+        self.fold.add(text, value)
     }
 }
 
@@ -182,7 +192,7 @@ mod tests {
         let item = Err::<String, _>("no rule");
         let record = joined().add(&mut String::new(), &item).unwrap_err();
         assert_eq!(*record, TraceRecord::Error("no rule".to_owned()));
-        let mut fold = EachOk(|_: &mut String, _: &String| {});
+        let mut fold = EachOk::new(|_: &mut String, _: &String| {});
         assert!(fold.add(&mut String::new(), &item).is_err());
     }
 }

@@ -85,7 +85,7 @@ impl TraceGuard {
         E: Display,
         F: FnMut(&mut String, &T),
     {
-        RecordedStream::new(self.into_run(), stream, EachOk(fold))
+        RecordedStream::new(self.into_run(), stream, EachOk::new(fold))
     }
 
     /// Records a stream of which `fold` adds each item to the text. An `Err` is an item as any other.

@@ -171,7 +171,7 @@ pub fn run_stream<Kind, R: StreamReturn<Kind>, K, V>(
 }
 
 /// Makes a stream of a future of one, which is polled with the stream.
-pub fn lazy_stream<T, S>(opening: T) -> LazyStream<T, S>
+pub fn lazy_stream<T, S>(opening: T) -> impl Stream<Item = S::Item>
 where
     T: Future<Output = Result<S, S::Item>>,
     S: Stream,
@@ -183,7 +183,7 @@ where
 
 /// A stream that opens its run when it is first polled.
 #[pin_project]
-pub struct LazyStream<T, S> {
+struct LazyStream<T, S> {
     #[pin]
     stage: Stage<T, S>,
 }
@@ -254,11 +254,11 @@ pub fn folded<I>() -> FoldOk<I> {
 impl<T, E> FoldOk<Result<T, E>> {
     /// Folds the `Ok` of each item.
     #[expect(clippy::unused_self, reason = "it is found by the type of `self`")]
-    pub fn with<F: FnMut(&mut String, &T)>(&self, fold: F) -> EachOk<F>
+    pub fn with<F: FnMut(&mut String, &T)>(&self, fold: F) -> EachOk<F, E>
     where
         E: Display,
     {
-        EachOk(fold)
+        EachOk::new(fold)
     }
 }
 
@@ -281,11 +281,5 @@ impl<I> Deref for FoldOk<I> {
 impl<T, K, W> fmt::Debug for Opening<T, K, W> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Opening").finish_non_exhaustive()
-    }
-}
-
-impl<T, S> fmt::Debug for LazyStream<T, S> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("LazyStream").finish_non_exhaustive()
     }
 }

@@ -41,7 +41,7 @@ fn opaque(
 
 #[reflect_trace(client = client)]
 fn borrowing<'a>(
-    ctx: &TraceContext,
+    ctx: TraceContext,
     question: &'a str,
     client: &'a ReflectClient,
 ) -> impl Stream<Item = &'a str> + 'a {
@@ -51,7 +51,7 @@ fn borrowing<'a>(
 
 #[reflect_trace(client = client)]
 fn boxed<'a>(
-    ctx: &mut TraceContext,
+    ctx: TraceContext,
     question: &'a str,
     client: &'a ReflectClient,
 ) -> BoxStream<'a, Result<&'a str, String>> {
@@ -98,7 +98,7 @@ async fn later(
 
 #[reflect_trace(client = client)]
 async fn perhaps(
-    ctx: &TraceContext,
+    ctx: TraceContext,
     question: &str,
     client: &ReflectClient,
 ) -> Result<impl Stream<Item = Result<String, String>> + use<>, std::num::ParseIntError> {
@@ -121,7 +121,7 @@ async fn perhaps_boxed<'a>(
 
 #[reflect_trace(client = client, until_learned = false)]
 fn at_once(
-    ctx: &TraceContext,
+    ctx: TraceContext,
     question: String,
     client: ReflectClient,
 ) -> Result<BoxStream<'static, String>, String> {
@@ -133,7 +133,7 @@ fn at_once(
 
 #[reflect_trace(client = client)]
 fn opaque_at_once(
-    ctx: &TraceContext,
+    ctx: TraceContext,
     question: String,
     client: ReflectClient,
 ) -> Result<impl Stream<Item = String> + use<>, String> {
@@ -381,7 +381,7 @@ trait Tell: Sync {
 #[async_trait]
 impl Tell for Agent {
     #[reflect_trace(client = self.client)]
-    async fn tell(&self, ctx: &TraceContext, question: &str) -> BoxStream<'_, String> {
+    async fn tell(&self, ctx: TraceContext, question: &str) -> BoxStream<'_, String> {
         tokio::task::yield_now().await;
         let said = format!("{} {question}", ctx.task());
         iter([said, self.name.clone()]).boxed()
@@ -436,7 +436,7 @@ impl Agent {
     }
 
     #[reflect_trace(client = self.client, on_cancel = "skip")]
-    fn outer(&self, ctx: TraceContext, question: &'static str) -> impl Stream<Item = String> {
+    fn outer(&self, ctx: TraceContext, question: &'static str) -> impl Stream<Item = String> + '_ {
         ctx.record(Message::user(question));
         let name = self.name.clone();
         iter([1]).then(move |_| {
@@ -447,12 +447,16 @@ impl Agent {
     }
 
     #[reflect_trace(client = self.client)]
-    fn waiting(&self, ctx: TraceContext, question: &'static str) -> impl Stream<Item = String> {
+    fn waiting(
+        &self,
+        ctx: TraceContext,
+        question: &'static str,
+    ) -> impl Stream<Item = String> + '_ {
         iter([question]).map(move |item| panic!("no {item} in {}", ctx.task()))
     }
 
     #[reflect_trace(client = self.client)]
-    fn failing(&self, _: TraceContext, question: &'static str) -> impl Stream<Item = String> {
+    fn failing(&self, _: TraceContext, question: &'static str) -> impl Stream<Item = String> + '_ {
         assert_eq!(question, "nothing", "the tool broke");
         iter([String::new()])
     }
