@@ -171,8 +171,9 @@ impl TraceContext {
 
     /// Appends a message to the trajectory of the run.
     ///
-    /// The messages are the trajectory of a run that fails or is cancelled before it has an output,
-    /// and of one that ends with [`TraceOutput::recorded`](super::TraceOutput::recorded).
+    /// The messages are the trajectory of a run that fails or is cancelled before it has an output, of
+    /// one that ends with [`TraceOutput::recorded`](super::TraceOutput::recorded), and of one that ends
+    /// with a [stream](super::TraceGuard#streams).
     pub fn record(&self, message: Message) {
         if !self.is_idle() {
             super::panics::forget_handled();
