@@ -193,9 +193,12 @@ impl TraceGuard {
 
     /// The run, whose end is another's from here on.
     pub(super) fn into_run(mut self) -> Option<Box<OpenRun>> {
+        let open = self.open.take()?;
         #[cfg(feature = "panic-hook")]
-        super::panics::rescue::leave_thread(self.context.run_id());
-        self.open.take().map(Box::new)
+        if open.client.core().settings.flush_on_panic {
+            super::panics::rescue::leave_thread(self.context.run_id());
+        }
+        Some(Box::new(open))
     }
 
     fn end(&mut self) -> TraceHandle {
