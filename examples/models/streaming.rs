@@ -69,12 +69,13 @@ async fn stream(
 async fn thumbs_up(
     State(reflect): State<ReflectClient>,
     Path(run): Path<String>,
-) -> Result<StatusCode, String> {
+) -> Result<StatusCode, (StatusCode, String)> {
     // A run is sent in the background, and can be reviewed when it has arrived.
     reflect.flush(Duration::from_secs(5)).await;
-    let review = reflect.review_by_key(run, Review::pass()).await;
-    review.map_err(|error| error.to_string())?;
-    Ok(StatusCode::NO_CONTENT)
+    match reflect.review_by_key(run, Review::pass()).await {
+        Ok(_) => Ok(StatusCode::NO_CONTENT),
+        Err(error) => Err((StatusCode::BAD_GATEWAY, error.to_string())),
+    }
 }
 
 #[tokio::main]
@@ -96,7 +97,7 @@ async fn main() -> Result<(), BoxError> {
     let (_, text) = ask(&url, "Tell me a long story", 5).await?;
     println!("before the hang-up:   {text}…");
     let liked = reqwest::Client::new().post(format!("{url}/runs/{run}/thumbs-up"));
-    liked.send().await?.error_for_status()?;
+    println!("the thumbs-up:        {}", liked.send().await?.status());
 
     // Every stream has ended or been dropped when the server has.
     drop(stop);
@@ -117,19 +118,14 @@ async fn ask(url: &str, question: &str, words: usize) -> Result<(String, String)
     let request = reqwest::Client::new().post(format!("{url}/answer"));
     let mut response = request.body(question.to_owned()).send().await?;
     let mut read = String::new();
-    while read.matches("event: token").count() < words {
-        let Some(bytes) = response.chunk().await? else {
-            break;
-        };
+    while let Some(bytes) = response.chunk().await? {
         read.push_str(&String::from_utf8_lossy(&bytes));
-    }
-    let (mut run, mut text) = (String::new(), String::new());
-    for event in read.split("\n\n") {
-        match event.split_once("\ndata: ") {
-            Some(("event: run", id)) => run = id.to_owned(),
-            Some((_, token)) => text.push_str(token),
-            None => {}
+        if read.matches("event: token").count() >= words {
+            break;
         }
     }
-    Ok((run, text))
+    let data = read.lines().filter_map(|line| line.strip_prefix("data: "));
+    let data: Vec<&str> = data.collect();
+    let (run, words) = data.split_first().ok_or("nothing was read")?;
+    Ok((run.to_string(), words.concat()))
 }
