@@ -13,6 +13,9 @@ pub mod report {}
 #[doc = include_str!("../docs/reviews-from-elsewhere.md")]
 pub mod reviews_from_elsewhere {}
 
+#[doc = include_str!("../docs/streaming.md")]
+pub mod streaming {}
+
 #[cfg(test)]
 mod links;
 #[cfg(test)]

@@ -161,3 +161,19 @@ fn an_agent_of_async_openai_learns() {
         ]
     );
 }
+
+#[test]
+fn a_stream_is_recorded_to_its_end_and_to_the_hang_up() {
+    let folder = tempfile::tempdir().unwrap();
+    let said = run("streaming", folder.path(), "");
+    let (_, recorded) = said.split_once("recorded, newest first:\n").unwrap();
+    let [cut, whole] = recorded.lines().collect::<Vec<_>>()[..] else {
+        panic!("{said}");
+    };
+    assert_eq!(
+        whole,
+        "  pass       Refund order 7        When was it bought?"
+    );
+    let begin = "  cancelled  Tell me a long story  and then another order came";
+    assert!(cut.starts_with(begin), "{said}");
+}

@@ -59,7 +59,10 @@ impl Traced {
         if options.is_on("boxed") {
             block = quote_spanned!(there=> #private::boxed(#block));
         }
-        let traced = if returned.unwrapped {
+        let traced = if let Some(stream) = &returned.stream {
+            let kind = self.kind(stream);
+            quote_spanned!(there=> traced_stream::<#kind, #recorded, _>)
+        } else if returned.unwrapped {
             quote_spanned!(there=> traced::<#recorded, #given, _>)
         } else {
             quote_spanned!(there=> traced_whole::<#recorded, _>)
@@ -67,11 +70,17 @@ impl Traced {
         let until_learned = options
             .waits
             .then(|| quote_spanned!(there=> .until_learned()));
-        quote_spanned!(there=> #private::#traced(move |__reflect_slot| #block) #until_learned)
+        let future =
+            quote_spanned!(there=> #private::#traced(move |__reflect_slot| #block) #until_learned);
+        let Some(stream) = &returned.stream else {
+            return future;
+        };
+        let (fold, wrap) = (self.fold(options, stream), self.wrap(stream));
+        quote_spanned!(there=> #private::recorded(#future, #fold, #wrap))
     }
 
     /// The async block within that future.
-    fn block(&self, options: &Options, returned: &Returned) -> TokenStream {
+    pub(crate) fn block(&self, options: &Options, returned: &Returned) -> TokenStream {
         let here = Span::mixed_site();
         let Self {
             private,
@@ -80,7 +89,13 @@ impl Traced {
             task: Task { rebinds, .. },
             ..
         } = self;
+        let lazy = returned.lazy(self.sig.asyncness.is_some() || self.unfolded);
         let (recorded, start, bind) = (&returned.recorded, self.start(options), self.bind());
+        // A stream whose run is refused has the error as its only item.
+        let result = match lazy {
+            Some(_) => quote_spanned!(here=> ::core::result::Result<#recorded, _>),
+            None => recorded.to_token_stream(),
+        };
         let context = self.slot();
         let context = if bind.is_some() {
             quote_spanned!(context.span()=> mut #context)
@@ -92,7 +107,10 @@ impl Traced {
                 let ::core::result::Result::Ok(#context) = __reflect_slot.begin(#start).await;
             ),
             Some(strict) => {
-                let refuse = self.refuse(strict);
+                let mut refuse = self.refuse(strict);
+                if lazy.is_some() {
+                    refuse = quote_spanned!(here=> ::core::result::Result::Err(#refuse));
+                }
                 quote_spanned!(here=>
                     let #context = match __reflect_slot.begin_strictly(#start).await {
                         ::core::result::Result::Ok(__reflect_context) => __reflect_context,
@@ -102,19 +120,22 @@ impl Traced {
             }
         };
         let block = self.block_of(body.clone());
-        let value = match &returned.future {
-            None => block.to_token_stream(),
-            Some(future) => {
+        let value = match (&returned.future, lazy) {
+            (None, None) => block.to_token_stream(),
+            (Some(future), _) => {
                 let declared = &future.declared;
                 quote_spanned!(here=> #private::call(move || -> #declared #block).await)
             }
+            (None, Some(_)) => quote_spanned!(here=>
+                ::core::result::Result::Ok(#private::call(move || -> #recorded #block))
+            ),
         };
         // Only a `return` tells the compiler the type of an async block, which `?` and other `return`s
         // in it need.
         quote_spanned!(here=>
             async move {
                 if let ::core::option::Option::Some(__reflect_value) =
-                    ::core::option::Option::None::<#recorded>
+                    ::core::option::Option::None::<#result>
                 {
                     return __reflect_value;
                 }

@@ -52,6 +52,9 @@ impl Traced {
             let output = future_of(&returned.to_callers, self.place);
             compiled.output = parse_quote!(-> #output);
             (called, read) = (returning(&future), quote!(#future.await));
+        } else if let Some(stream) = returned.lazy(sig.asyncness.is_some()) {
+            called = returning(&self.stream(options, returned, stream));
+            read = called.clone();
         } else if sig.asyncness.is_none() && returned.future.is_none() {
             called = self.call(options, returned);
             read = called.clone();

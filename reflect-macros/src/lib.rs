@@ -14,10 +14,13 @@ mod options;
 mod private;
 mod return_type;
 mod start;
+mod stream_fn;
+mod stream_type;
 mod sync_fn;
 mod task;
 mod traced;
 mod usage;
+mod visible;
 
 use proc_macro::TokenStream;
 

@@ -2,10 +2,12 @@
 
 use proc_macro2::Span;
 use quote::{ToTokens, quote_spanned};
-use syn::{GenericArgument, Path, PathArguments, PathSegment, Type, TypeParamBound, parse_quote};
+use syn::{Path, Type, parse_quote};
 
 use crate::erase::{anonymous, has_impl, nameable};
 use crate::private::Private;
+use crate::stream_type::StreamType;
+use crate::visible::{FUTURE, bound_output, first_type, with_first_type};
 
 /// The return type of a function.
 pub(crate) struct Returned {
@@ -24,6 +26,8 @@ pub(crate) struct Returned {
     pub(crate) hides_output: bool,
     /// The future of a function that returns one without being `async`.
     pub(crate) future: Option<FutureKind>,
+    /// The stream that the run ends with.
+    pub(crate) stream: Option<StreamType>,
 }
 
 /// A function that is not `async`, but returns a future.
@@ -33,18 +37,28 @@ pub(crate) struct FutureKind {
     pub(crate) declared: Type,
 }
 
+/// What the options say of the return type.
+#[derive(Clone, Copy)]
+pub(crate) struct Declared {
+    pub(crate) is_async: bool,
+    /// Whether it is an alias of a boxed future.
+    pub(crate) opaque_future: bool,
+    /// Whether it is an alias of a boxed stream.
+    pub(crate) opaque_stream: bool,
+    pub(crate) keeps_result: bool,
+}
+
 impl Returned {
-    /// `opaque_future` says that the type is an alias of a boxed future.
-    pub(crate) fn new(
-        declared: &Type,
-        is_async: bool,
-        opaque_future: bool,
-        keeps_result: bool,
-        private: &Private,
-    ) -> Self {
+    pub(crate) fn new(declared: &Type, options: Declared, private: &Private) -> Self {
+        let Declared {
+            is_async,
+            opaque_future,
+            opaque_stream,
+            keeps_result,
+        } = options;
         let mut to_callers = declared.clone();
         if !is_async {
-            if let Some(seen) = future_output(&mut to_callers) {
+            if let Some(seen) = FUTURE.of(&mut to_callers) {
                 // With the option `future`, a name such as `BoxFuture` is the user's own alias.
                 if !(opaque_future && seen.by_name) {
                     let recorded = if seen.by_name {
@@ -53,6 +67,14 @@ impl Returned {
                         anonymous(seen.output)
                     };
                     let (boxed, by_name) = (seen.boxed, seen.by_name);
+                    if let Some(stream) = StreamType::of(seen.output, opaque_stream, private) {
+                        let declared_future = anonymous(declared);
+                        let future = FutureKind {
+                            boxed,
+                            declared: declared_future,
+                        };
+                        return Self::streaming(declared, recorded, Some(future), stream);
+                    }
                     let unwrapped = !keeps_result && unwrap(seen.output, private);
                     let given = if by_name {
                         None
@@ -74,6 +96,7 @@ impl Returned {
                         unwrapped,
                         hides_output: !unwrapped,
                         future: Some(FutureKind { boxed, declared }),
+                        stream: None,
                     };
                 }
             }
@@ -90,8 +113,17 @@ impl Returned {
                         boxed: true,
                         declared,
                     }),
+                    stream: None,
                 };
             }
+        }
+        if let Some(stream) = StreamType::of(declared, opaque_stream, private) {
+            let recorded = if is_async || stream.fallible {
+                nameable(declared)
+            } else {
+                anonymous(declared)
+            };
+            return Self::streaming(declared, recorded, None, stream);
         }
         let recorded = nameable(declared);
         let unwrapped = !keeps_result && unwrap(&mut to_callers, private);
@@ -107,6 +139,26 @@ impl Returned {
             unwrapped,
             hides_output: !unwrapped,
             future: None,
+            stream: None,
+        }
+    }
+
+    /// Callers get what is declared.
+    fn streaming(
+        declared: &Type,
+        recorded: Type,
+        future: Option<FutureKind>,
+        stream: StreamType,
+    ) -> Self {
+        Self {
+            to_callers: declared.clone(),
+            documented: None,
+            given: recorded.clone(),
+            recorded,
+            unwrapped: false,
+            hides_output: false,
+            future,
+            stream: Some(stream),
         }
     }
 }
@@ -141,7 +193,7 @@ fn documented(ty: &Type) -> Option<Type> {
 /// Like [`documented`], for a type that is a future.
 fn documented_future(ty: &Type) -> Option<Type> {
     let mut ty = ty.clone();
-    let seen = future_output(&mut ty)?;
+    let seen = FUTURE.of(&mut ty)?;
     *seen.output = documented(seen.output)?;
     Some(ty)
 }
@@ -161,6 +213,14 @@ fn output_of_future(ty: &Type) -> Type {
     let open = quote_spanned!(first=> <);
     let output = quote_spanned!(last=> Output);
     parse_quote!(#open #ty as ::core::future::Future>::#output)
+}
+
+/// `<Type as Stream>::Item` with the span of the type.
+pub(crate) fn item_of_stream(ty: &Type, private: &Private) -> Type {
+    let (first, last) = ends(ty);
+    let open = quote_spanned!(first=> <);
+    let item = quote_spanned!(last=> Item);
+    parse_quote!(#open #ty as #private::Stream>::#item)
 }
 
 /// The first and the last span of the type.
@@ -187,7 +247,7 @@ fn look(ty: &Type) -> Look {
         Type::Path(path) if path.qself.is_none() => look_at_path(&path.path),
         Type::ImplTrait(opaque) => {
             let mut bounds = opaque.bounds.clone();
-            let output = bound_output(bounds.iter_mut(), "TraceReturn");
+            let output = bound_output(bounds.iter_mut(), "TraceReturn", "Output");
             output.map_or(Look::Other, |output| Look::Output(Box::new(output.clone())))
         }
         _ => Look::Other,
@@ -213,117 +273,4 @@ fn look_at_path(path: &Path) -> Look {
 
 fn is_str(ty: &Type) -> bool {
     matches!(ty, Type::Path(path) if path.qself.is_none() && path.path.is_ident("str"))
-}
-
-fn first_type(segment: &PathSegment) -> Option<&Type> {
-    match &segment.arguments {
-        PathArguments::AngleBracketed(list) => {
-            list.args.iter().find_map(|argument| match argument {
-                GenericArgument::Type(ty) => Some(ty),
-                _ => None,
-            })
-        }
-        _ => None,
-    }
-}
-
-fn with_first_type(path: &Path, ty: Type) -> Type {
-    let mut path = path.clone();
-    if let Some(last) = path.segments.last_mut() {
-        if let Some(first) = types_mut(last).next() {
-            *first = ty;
-        }
-    }
-    parse_quote!(#path)
-}
-
-fn types_mut(segment: &mut PathSegment) -> impl DoubleEndedIterator<Item = &mut Type> {
-    let list = match &mut segment.arguments {
-        PathArguments::AngleBracketed(list) => Some(&mut list.args),
-        _ => None,
-    };
-    list.into_iter()
-        .flatten()
-        .filter_map(|argument| match argument {
-            GenericArgument::Type(ty) => Some(ty),
-            _ => None,
-        })
-}
-
-/// A type that is a future.
-struct FutureType<'a> {
-    output: &'a mut Type,
-    boxed: bool,
-    /// Whether it is known by its name alone, as `BoxFuture`.
-    by_name: bool,
-}
-
-/// The type as a future, if it is visibly one.
-fn future_output(ty: &mut Type) -> Option<FutureType<'_>> {
-    let (output, boxed, by_name) = match ty {
-        Type::Group(group) => return future_output(&mut group.elem),
-        Type::Paren(paren) => return future_output(&mut paren.elem),
-        Type::ImplTrait(opaque) => (
-            bound_output(opaque.bounds.iter_mut(), "Future")?,
-            false,
-            false,
-        ),
-        Type::Path(path) => {
-            let last = path.path.segments.last_mut()?;
-            match last.ident.to_string().as_str() {
-                "BoxFuture" | "LocalBoxFuture" => (types_mut(last).next_back()?, true, true),
-                "Pin" => (boxed_output(types_mut(last).next()?)?, true, false),
-                _ => return None,
-            }
-        }
-        _ => return None,
-    };
-    Some(FutureType {
-        output,
-        boxed,
-        by_name,
-    })
-}
-
-/// The output of a `Box<dyn Future>`.
-fn boxed_output(ty: &mut Type) -> Option<&mut Type> {
-    let Type::Path(path) = ty else { return None };
-    let last = path.path.segments.last_mut()?;
-    if last.ident != "Box" {
-        return None;
-    }
-    match types_mut(last).next()? {
-        Type::TraitObject(object) => bound_output(object.bounds.iter_mut(), "Future"),
-        _ => None,
-    }
-}
-
-/// The `Output` of the bound by this trait.
-fn bound_output<'a>(
-    bounds: impl Iterator<Item = &'a mut TypeParamBound>,
-    name: &str,
-) -> Option<&'a mut Type> {
-    for bound in bounds {
-        let TypeParamBound::Trait(bound) = bound else {
-            continue;
-        };
-        let Some(last) = bound.path.segments.last_mut() else {
-            continue;
-        };
-        if last.ident != name {
-            continue;
-        }
-        let PathArguments::AngleBracketed(generics) = &mut last.arguments else {
-            continue;
-        };
-        for argument in &mut generics.args {
-            match argument {
-                GenericArgument::AssocType(assoc) if assoc.ident == "Output" => {
-                    return Some(&mut assoc.ty);
-                }
-                _ => {}
-            }
-        }
-    }
-    None
 }

@@ -48,19 +48,28 @@ impl Traced {
         let block = self.block_of(quote!(#(#held)* #bind #value));
         let closure = quote_spanned!(here=> move |#parameter| -> #recorded #block);
         let (at_return, there) = private.at_span(self.place);
-        let run = if returned.unwrapped {
-            quote_spanned!(there=> #at_return::run::<#recorded, #given, _>)
+        let run = if let Some(stream) = &returned.stream {
+            let (kind, fold, wrap) = (
+                self.kind(stream),
+                self.fold(options, stream),
+                self.wrap(stream),
+            );
+            quote_spanned!(there=>
+                #at_return::run_stream::<#kind, #recorded, _, _>(__reflect_run, #fold, #wrap, #closure)
+            )
+        } else if returned.unwrapped {
+            quote_spanned!(there=> #at_return::run::<#recorded, #given, _>(__reflect_run, #closure))
         } else {
-            quote_spanned!(there=> #at_return::run_whole::<#recorded, _>)
+            quote_spanned!(there=> #at_return::run_whole::<#recorded, _>(__reflect_run, #closure))
         };
         let run = if aborts(&self.sig) {
             quote_spanned!(there=>
                 #at_return::foreign(__reflect_run, |__reflect_run| {
-                    #run(__reflect_run, #closure)
+                    #run
                 })
             )
         } else {
-            quote_spanned!(there=> #run(__reflect_run, #closure))
+            run
         };
         let run = returning(&run);
         quote_spanned!(here=> let __reflect_run = #start; #(#rebinds)* #run)

@@ -3,7 +3,9 @@
 use proc_macro2::{Delimiter, Group, Span, TokenStream};
 use quote::{ToTokens, quote};
 use syn::token::Brace;
-use syn::{Attribute, Error, ReturnType, Signature, Stmt, Visibility, parse_quote};
+use syn::{
+    Attribute, Error, ReturnType, Signature, Stmt, Type, TypeReference, Visibility, parse_quote,
+};
 
 use crate::arguments::hold;
 use crate::async_fn::may_unfold;
@@ -11,7 +13,7 @@ use crate::context::ContextParameter;
 use crate::function::Function;
 use crate::options::Options;
 use crate::private::Private;
-use crate::return_type::Returned;
+use crate::return_type::{Declared, Returned};
 use crate::task::Task;
 
 /// The parts of the traced function.
@@ -69,16 +71,26 @@ impl Traced {
         let (written, place) = (sig.clone(), place_of(&sig.output));
         let returned = match &sig.output {
             ReturnType::Type(_, declared) => {
-                let (is_async, future) = (sig.asyncness.is_some(), args.is_on("future"));
-                let returned =
-                    Returned::new(declared, is_async, future, args.keeps_result, &private);
-                let hidden = returned.hides_output && !args.keeps_result && !untraced;
-                args.errors.extend(hidden.then(|| {
+                let options = Declared {
+                    is_async: sig.asyncness.is_some(),
+                    opaque_future: args.is_on("future"),
+                    opaque_stream: args.is_on("stream"),
+                    keeps_result: args.keeps_result,
+                };
+                let returned = Returned::new(declared, options, &private);
+                if returned.hides_output && !args.keeps_result && !untraced {
                     let what = "callers get the output, which this type does not name: write \
                                 `impl TraceReturn<Output = T>`, or add `returns = \"result\"` to \
-                                give them the whole value";
-                    Error::new_spanned(declared, what)
-                }));
+                                give them the whole value; a stream is an `impl Stream<Item = T>`";
+                    args.errors.push(Error::new_spanned(declared, what));
+                    untraced = true;
+                }
+                if let (Some(_), Some(lent)) = (&returned.stream, lent(context.as_ref())) {
+                    let what = "a stream is read after the call, when this borrow has ended: take the \
+                                context by value, as in `ctx: TraceContext`";
+                    args.errors.push(Error::new_spanned(lent, what));
+                    untraced = true;
+                }
                 Some(returned)
             }
             ReturnType::Default => {
@@ -94,9 +106,15 @@ impl Traced {
         };
         let is_async = sig.asyncness.is_some();
         let gives_future = returned.as_ref().is_some_and(|it| it.future.is_some());
-        let unfolded = is_async && returned.is_some() && !untraced && may_unfold(&attrs);
+        let is_lazy = returned
+            .as_ref()
+            .is_some_and(|it| it.lazy(is_async).is_some());
+        let unfolded = is_async
+            && returned.as_ref().is_some_and(Returned::may_unfold)
+            && !untraced
+            && may_unfold(&attrs);
         let mut held = Vec::new();
-        if !(unfolded || untraced || gives_future) {
+        if !(unfolded || untraced || gives_future || is_lazy) {
             held = hold(&mut sig, &body, false);
         }
         let guesses = args.task.is_none() && args.inject_context && context.is_none();
@@ -110,7 +128,7 @@ impl Traced {
             })
         };
         if let Some(returned) = &returned {
-            args.check_against(is_async, gives_future);
+            args.check_against(is_async, returned);
             let to_callers = &returned.to_callers;
             sig.output = parse_quote!(-> #to_callers);
         }
@@ -163,6 +181,14 @@ fn unfit(sig: &mut Signature, has_body: bool) -> Option<Error> {
     let what = "a `const fn` cannot be traced: it retrieves memories at run time; remove \
                 `const`, or the attribute";
     Some(Error::new_spanned(constness, what))
+}
+
+/// The type of a context that is borrowed.
+fn lent(context: Option<&ContextParameter>) -> Option<&TypeReference> {
+    match &context?.ty {
+        Type::Reference(lent) => Some(lent),
+        _ => None,
+    }
 }
 
 fn place_of(output: &ReturnType) -> Span {

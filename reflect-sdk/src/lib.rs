@@ -40,7 +40,7 @@ pub mod calls {
         Action, Async, AugmentWithMemories, Blocking, Call, CallContext, CreateMemory,
         CreateTraceAndWait, WaitForTrace,
     };
-    pub use crate::trace::{InScope, LearningLimit, StrictTrace};
+    pub use crate::trace::{InScope, LearningLimit, StreamText, StrictTrace};
 }
 
 /// Everything that travels: the requests and replies of the API, and their parts.

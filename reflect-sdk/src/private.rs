@@ -1,14 +1,16 @@
 //! The runtime of `#[reflect_trace]`. Not a part of the API: it may change in any release.
 
-use std::future::Future;
 use std::pin::Pin;
+
+pub use futures_core::Stream;
 
 pub use crate::client::{AsClient, Installed, client};
 pub use crate::trace::{
-    Begin, ContextParameter, OnCancel, OpenRun, OptionalText, Pairs, Refusal, ReturnValue, Slot,
-    TaskText, Text, TextValue, TraceReturn, Traced, UntilLearned, foreign, is_recorded, metadata,
-    metadata_filter, model, open, open_strictly, pairs, reference_context, run, run_whole,
-    task_text, text, traced, traced_whole, unstarted,
+    Begin, ContextParameter, Fallible, Lazy, OnCancel, OpenRun, OptionalText, Pairs, Plain,
+    Refusal, ReturnValue, Slot, TaskText, Text, TextValue, TraceReturn, Traced, UntilLearned,
+    folded, foreign, is_recorded, joined, lazy_stream, metadata, metadata_filter, model, open,
+    open_strictly, pairs, recorded, reference_context, run, run_stream, run_whole, task_text, text,
+    traced, traced_stream, traced_whole, unstarted,
 };
 
 /// Calls the closure. Unlike a direct call, it lets the closure return what it borrows mutably.
@@ -19,6 +21,6 @@ pub fn call<R, F: FnOnce() -> R>(body: F) -> R {
 
 /// `Box::pin`, even where the caller has shadowed `Box`.
 #[inline]
-pub fn boxed<F: Future>(future: F) -> Pin<Box<F>> {
-    Box::pin(future)
+pub fn boxed<T>(value: T) -> Pin<Box<T>> {
+    Box::pin(value)
 }

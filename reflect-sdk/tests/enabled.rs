@@ -5,11 +5,41 @@
 mod counting;
 
 use std::net::TcpListener;
+use std::pin::pin;
+use std::task::{Context, Waker};
 use std::time::Duration;
 
+use futures_util::stream::{Stream, repeat};
 use reflect_sdk::{Message, Overflow, ReflectClient, TraceOutput};
 
 use counting::allocations;
+
+/// A client whose runs only queue up, because the listener never accepts.
+fn client(listener: &TcpListener, runs: usize) -> ReflectClient {
+    ReflectClient::builder()
+        .queue(runs, Overflow::Drop)
+        .shutdown_timeout(Duration::ZERO)
+        .http(format!("http://{}", listener.local_addr().unwrap()), "key")
+        .unwrap()
+}
+
+#[test]
+fn an_item_of_a_recorded_stream_allocates_nothing_but_its_text() {
+    const ITEMS: usize = 100_000;
+
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let run = client(&listener, 1).trace("Count").no_retrieval();
+    let run = run.start_blocking();
+    let mut stream = pin!(run.record_text_stream(repeat("x")));
+    let mut context = Context::from_waker(Waker::noop());
+    let counted = allocations(|| {
+        for _ in 0..ITEMS {
+            assert!(stream.as_mut().poll_next(&mut context).is_ready());
+        }
+    });
+    // The room for the text doubles now and then.
+    assert!(counted <= ITEMS.ilog2() as usize, "{counted}");
+}
 
 #[test]
 fn the_end_of_a_run_costs_its_thread_little() {
@@ -17,13 +47,8 @@ fn the_end_of_a_run_costs_its_thread_little() {
     /// The task, the key, and the box that what is sent goes into.
     const MOST: usize = 3;
 
-    // The listener never accepts, so runs only queue up.
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let client = ReflectClient::builder()
-        .queue(RUNS * 2, Overflow::Drop)
-        .shutdown_timeout(Duration::ZERO)
-        .http(format!("http://{}", listener.local_addr().unwrap()), "key")
-        .unwrap();
+    let client = client(&listener, RUNS * 2);
     let mut counted: Vec<usize> = (0..RUNS)
         .map(|_| {
             let trace = client.trace("Refund order 7").no_retrieval();

@@ -21,6 +21,10 @@ mod returns;
 mod script;
 #[path = "../../reflect-sdk/tests/attribute/signatures.rs"]
 mod signatures;
+#[path = "../../reflect-sdk/tests/attribute/stream_bodies.rs"]
+mod stream_bodies;
+#[path = "../../reflect-sdk/tests/attribute/streams.rs"]
+mod streams;
 #[path = "../../reflect-sdk/tests/attribute/surroundings.rs"]
 mod surroundings;
 #[path = "../../reflect-sdk/tests/attribute/world.rs"]

@@ -1,8 +1,10 @@
 //! Spans of a framework fill the trajectory of the run they start in.
 
+use futures_util::stream::{Stream, StreamExt, iter};
 use reflect_sdk::{
     BlockingClient, Message, ReflectLayer, Trace, TraceContext, TraceResult, reflect_trace,
 };
+use tracing::Span;
 use tracing_subscriber::prelude::*;
 
 use crate::on_every_transport;
@@ -13,24 +15,30 @@ on_every_transport!(
     messages_of_the_function_stand,
     a_failed_run_keeps_what_was_said_before,
     a_call_within_a_call_hears_only_its_own,
+    a_response_that_is_read_later_is_heard,
 );
 
 /// A call of a model, as `rig` and `genai` trace it.
 fn chat(question: &str, answer: &str) {
-    let said = |role: &str, text: &str| {
-        serde_json::json!([{"role": role, "parts": [{"type": "text", "content": text}]}])
-            .to_string()
-    };
-    let span = tracing::info_span!(
+    let span = asked(question);
+    let _entered = span.enter();
+    span.record("gen_ai.output.messages", said("assistant", answer));
+}
+
+fn said(role: &str, text: &str) -> String {
+    serde_json::json!([{"role": role, "parts": [{"type": "text", "content": text}]}]).to_string()
+}
+
+/// The span of a call that has no answer yet.
+fn asked(question: &str) -> Span {
+    tracing::info_span!(
         "chat",
         gen_ai.operation.name = "chat",
         gen_ai.request.model = "gpt-5.4-mini",
         gen_ai.input.messages = said("user", question),
         gen_ai.output.messages = tracing::field::Empty,
         gen_ai.usage.input_tokens = 11_u64,
-    );
-    let _entered = span.enter();
-    span.record("gen_ai.output.messages", said("assistant", answer));
+    )
 }
 
 fn texts(trace: &Trace) -> Vec<String> {
@@ -74,6 +82,15 @@ impl Desk {
     fn fail(&self, ctx: &TraceContext, question: &str) -> Result<String, String> {
         chat(ctx.task(), "I cannot.");
         Err("no rule".to_owned())
+    }
+
+    /// A response that holds its span for as long as it is read.
+    #[reflect_trace(client = self.client)]
+    fn stream(&self, _: TraceContext, question: &'static str) -> impl Stream<Item = &'static str> {
+        let span = asked(question);
+        iter(["Re", "funded."]).inspect(move |_| {
+            span.record("gen_ai.output.messages", said("assistant", "Refunded."));
+        })
     }
 
     #[reflect_trace(client = self.client, task = question)]
@@ -120,4 +137,16 @@ fn a_call_within_a_call_hears_only_its_own(world: &World) {
     let of = |task: &str| traces.iter().find(|trace| trace.task == task).unwrap();
     assert_eq!(texts(of("Refund it")), ["Refund it", "I ask another."]);
     assert_eq!(texts(of("Refund order 7")).len(), 4);
+}
+
+fn a_response_that_is_read_later_is_heard(world: &World) {
+    let desk = Desk::of(world);
+    let traces = desk.recorded(|| {
+        let read: String = pollster::block_on(desk.stream("Refund it").collect());
+        assert_eq!(read, "Refunded.");
+    });
+    let trace = &traces[0];
+    assert_eq!(texts(trace), ["Refund it", "Refunded."]);
+    assert_eq!(trace.final_response, "Refunded.");
+    assert_eq!(trace.metadata["input_tokens"], 11);
 }

@@ -19,6 +19,7 @@ mod recording;
 mod reflexion;
 mod reviewers;
 mod runs;
+mod streams;
 mod upkeep;
 mod world;
 

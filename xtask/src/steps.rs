@@ -115,7 +115,7 @@ fn load() -> Outcome {
 }
 
 /// The examples that need no server; each ends by itself.
-const EXAMPLES: [&str; 11] = [
+const EXAMPLES: [&str; 12] = [
     "quickstart",
     "attribute_macro",
     "context_guard",
@@ -126,6 +126,7 @@ const EXAMPLES: [&str; 11] = [
     "reflection_pipeline",
     "interactive_feedback_cli",
     "frameworks",
+    "streaming",
     "batch_eval",
 ];
 

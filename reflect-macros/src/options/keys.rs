@@ -5,6 +5,7 @@
 pub(super) enum Kind {
     Client,
     Task,
+    Fold,
     Text,
     Map,
     Query,
@@ -18,7 +19,7 @@ pub(super) enum Kind {
 }
 
 /// The kind of each key, and an example, which begins with the key.
-const KEYS: [(Kind, &str); 22] = [
+const KEYS: [(Kind, &str); 24] = [
     (Kind::Client, "client = self.client"),
     (Kind::Task, "task = question"),
     (Kind::Query, "query = QueryOptions::default()"),
@@ -40,6 +41,8 @@ const KEYS: [(Kind, &str); 22] = [
     (Kind::Returns, r#"returns = "result""#),
     (Kind::Flag, "boxed"),
     (Kind::Flag, "future"),
+    (Kind::Flag, "stream"),
+    (Kind::Fold, "fold = |text, item| text.push_str(&item.delta)"),
     (Kind::Crate, "crate = my_crate::reflect_sdk"),
 ];
 

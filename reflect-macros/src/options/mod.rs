@@ -12,6 +12,8 @@ use syn::ext::IdentExt;
 use syn::parse::{ParseStream, Parser};
 use syn::{Error, Expr, Ident, Path, Result, Token, parse_quote};
 
+use crate::return_type::Returned;
+
 use self::keys::{Kind, all_keys, keys};
 use self::values::{boolean, check_number, choice, mistake, peel};
 
@@ -19,6 +21,8 @@ use self::values::{boolean, check_number, choice, mistake, peel};
 pub(crate) struct Options {
     pub(crate) client: Option<Expr>,
     pub(crate) task: Option<Expr>,
+    /// What an item of a stream adds to its text.
+    pub(crate) fold: Option<Expr>,
     /// Calls on the builder of the run, in the order of the options; that of `query` comes first.
     pub(crate) settings: Vec<Setting>,
     pub(crate) inject_context: bool,
@@ -55,6 +59,7 @@ impl Options {
         let mut options = Self {
             client: None,
             task: None,
+            fold: None,
             settings: Vec::new(),
             inject_context: true,
             waits: false,
@@ -85,23 +90,35 @@ impl Options {
     }
 
     /// Rejects options that do not apply to this kind of function.
-    pub(crate) fn check_against(&mut self, is_async: bool, gives_future: bool) {
-        let inapplicable: &[(&str, &str)] = match (is_async, gives_future) {
-            (true, _) => &[("future", "the function is `async`; remove this")],
-            (false, true) => &[],
-            (false, false) => &[
-                (
-                    "boxed",
-                    "only the future of an `async fn` can be boxed; remove this",
-                ),
-                (
-                    "on_cancel",
-                    "only an `async fn` can be cancelled; remove this",
-                ),
-            ],
-        };
-        for (key, what) in inapplicable {
-            let given = self.seen.iter().find(|seen| *seen == key);
+    pub(crate) fn check_against(&mut self, is_async: bool, returned: &Returned) {
+        let gives_stream = returned.stream.is_some();
+        let gives_future = returned.future.is_some();
+        let inapplicable = [
+            (is_async, "future", "the function is `async`; remove this"),
+            (
+                !(is_async || gives_future),
+                "boxed",
+                "only the future of an `async fn` can be boxed; remove this",
+            ),
+            (
+                !(is_async || gives_future || gives_stream),
+                "on_cancel",
+                "only an `async fn` or a stream can be cancelled; remove this",
+            ),
+            (
+                !gives_stream,
+                "fold",
+                "only the items of a stream are folded, and this function returns none; if the type is an alias of a \
+                 boxed stream, add `stream`",
+            ),
+            (
+                gives_stream,
+                "returns",
+                "callers get the stream as it is; remove this",
+            ),
+        ];
+        for (is_wrong, key, what) in inapplicable {
+            let given = self.seen.iter().find(|seen| *seen == key && is_wrong);
             self.errors
                 .extend(given.map(|given| Error::new(given.span(), what)));
         }
@@ -181,6 +198,10 @@ impl Options {
             }
             Kind::Task => {
                 self.task = Some(value);
+                return Ok(());
+            }
+            Kind::Fold => {
+                self.fold = Some(value);
                 return Ok(());
             }
             Kind::Flag => {

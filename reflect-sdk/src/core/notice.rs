@@ -15,6 +15,7 @@ const QUIET: Duration = Duration::from_secs(60);
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Cause {
     Retrieval,
+    Fold,
     Shortened,
     Submission,
     Refused,

@@ -235,7 +235,7 @@ pub fn open_strictly(run: TraceBuilder) -> Result<OpenRun> {
 /// A return type for the error of a `strict` run that did not start.
 #[diagnostic::on_unimplemented(
     message = "`strict` returns an error if the memories cannot be retrieved, and `{Self}` cannot be one",
-    label = "needs a function that returns a `Result<_, E>`, with `E: From<reflect_sdk::Error>`"
+    label = "needs a function that returns a `Result<_, E>`, or a stream of these without being `async`, with `E: From<reflect_sdk::Error>`"
 )]
 pub trait Refusal {
     /// The value to return.

@@ -107,7 +107,8 @@ impl TraceBuilder {
         self
     }
 
-    /// How to record a [`run_async`](Self::run_async) that is cancelled. A guard ignores it.
+    /// How to record a [`run_async`](Self::run_async) that is cancelled, or a recorded
+    /// [stream](crate::TraceGuard#streams) that is dropped before its end. A guard ignores it.
     pub fn on_cancel(mut self, on_cancel: OnCancel) -> Self {
         self.options.on_cancel = on_cancel;
         self
@@ -152,7 +153,7 @@ pub(super) struct Options {
     pub(super) metadata: Metadata,
 }
 
-/// How to record a run whose future is dropped before it completes.
+/// How to record a run whose future or stream is dropped before its end.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum OnCancel {

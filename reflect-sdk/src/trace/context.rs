@@ -1,15 +1,11 @@
 //! The run that the current code belongs to.
 
 use std::cell::RefCell;
-use std::future::Future;
 use std::panic::{RefUnwindSafe, UnwindSafe};
-use std::pin::Pin;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
-use std::task::{Context, Poll};
 use std::{fmt, mem};
 
-use pin_project::{pin_project, pinned_drop};
 use reflect_types::{Arm, Memory, MemoryId, Message, TraceId, Trajectory};
 use tracing::Span;
 use tracing::span::EnteredSpan;
@@ -175,8 +171,9 @@ impl TraceContext {
 
     /// Appends a message to the trajectory of the run.
     ///
-    /// The messages are the trajectory of a run that fails or is cancelled before it has an output,
-    /// and of one that ends with [`TraceOutput::recorded`](super::TraceOutput::recorded).
+    /// The messages are the trajectory of a run that fails or is cancelled before it has an output, of
+    /// one that ends with [`TraceOutput::recorded`](super::TraceOutput::recorded), and of one that ends
+    /// with a [stream](super::TraceGuard#streams).
     pub fn record(&self, message: Message) {
         if !self.is_idle() {
             super::panics::forget_handled();
@@ -257,7 +254,6 @@ impl TraceContext {
     }
 
     /// Whether messages were recorded.
-    #[cfg(feature = "tracing")]
     pub(super) fn has_recorded(&self) -> bool {
         let any = self.notes(|notes| !notes.recorded.is_empty());
         any.unwrap_or_default()
@@ -328,14 +324,6 @@ impl TraceContext {
         body()
     }
 
-    /// Makes a future a part of this run, wherever it is polled.
-    pub fn scope<F: Future>(&self, future: F) -> InScope<F> {
-        InScope {
-            context: self.clone(),
-            future: Some(future),
-        }
-    }
-
     pub(super) fn enter(&self) -> Scope {
         let entered = self.span().map(|span| span.clone().entered());
         Scope {
@@ -363,37 +351,4 @@ fn swap(context: Option<TraceContext>) -> Option<TraceContext> {
         .try_with(|current| current.replace(context))
         .ok()
         .flatten()
-}
-
-/// A future that is a part of a run; see [`TraceContext::scope`].
-#[pin_project(PinnedDrop)]
-#[derive(Debug)]
-pub struct InScope<F: Future> {
-    context: TraceContext,
-    #[pin]
-    future: Option<F>,
-}
-
-impl<F: Future> Future for InScope<F> {
-    type Output = F::Output;
-
-    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<F::Output> {
-        let this = self.project();
-        let _scope = this.context.enter();
-        match this.future.as_pin_mut() {
-            Some(future) => future.poll(cx),
-            // Only `drop` takes the future out.
-            None => Poll::Pending,
-        }
-    }
-}
-
-#[pinned_drop]
-impl<F: Future> PinnedDrop for InScope<F> {
-    fn drop(self: Pin<&mut Self>) {
-        let mut this = self.project();
-        // Destructors of the future may start and end runs.
-        let _scope = this.context.enter();
-        this.future.set(None);
-    }
 }

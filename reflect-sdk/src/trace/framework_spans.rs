@@ -4,8 +4,8 @@ use std::collections::VecDeque;
 use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use reflect_types::CreateTrace;
 use reflect_types::spans::{Attributes, Span, SpanRecord, runs};
-use reflect_types::{CreateTrace, Trajectory};
 use serde_json::Value;
 use tracing::field::{Field, Visit};
 use tracing::span::{Attributes as SpanAttributes, Id, Record};
@@ -166,8 +166,7 @@ impl Visit for OpenSpan {
 /// Whether a run has a trajectory of its own. A returned text alone is an answer.
 pub(super) fn has_trajectory(context: &TraceContext, output: &TraceOutput) -> bool {
     match &output.trajectory {
-        Some(Trajectory::Text(text)) => output.final_response.as_ref() != Some(text),
-        Some(Trajectory::Messages(_)) => true,
+        Some(_) => !output.is_text(),
         None => context.has_recorded(),
     }
 }

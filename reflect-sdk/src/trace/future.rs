@@ -19,7 +19,7 @@ use super::builder::TraceBuilder;
 use super::context::TraceContext;
 use super::handle::TraceHandle;
 use super::output::{ReturnValue, TraceReturn};
-use super::run::{Ending, OpenRun, wait};
+use super::run::{Ending, OpenRun, wait, wait_until_learned};
 use crate::client::Handle;
 use crate::error::{Error, Result};
 
@@ -49,14 +49,9 @@ pub fn traced_whole<R: TraceReturn, F: Future<Output = R>>(
     })
 }
 
-fn end<R: TraceReturn>(run: OpenRun, value: &mut R) -> Option<Learning> {
-    let (client, limit) = (Arc::clone(&run.client), run.options.until_learned);
-    let handle = run.end_with(value);
-    Some(Learning {
-        client,
-        limit: limit?,
-        handle,
-    })
+/// Ends the run with the value. Returns the memory to wait for.
+pub(super) fn end<R: TraceReturn>(run: OpenRun, value: &mut R) -> Option<Learning> {
+    Learning::after(run, |run| run.end_with(value))
 }
 
 /// Where a body leaves its run for the future around it.
@@ -157,13 +152,13 @@ pub struct Traced<F: Future, V> {
     end: End<F::Output, V>,
 }
 
-type BoxFuture<T> = Pin<Box<dyn Future<Output = T> + Send>>;
+pub(super) type BoxFuture<T> = Pin<Box<dyn Future<Output = T> + Send>>;
 
 /// The memory to wait for has a slot of its own, so that a small value is returned in registers.
-type End<R, V> = fn(Option<Box<OpenRun>>, R, &mut Option<Learning>) -> V;
+pub(super) type End<R, V> = fn(Option<Box<OpenRun>>, R, &mut Option<Learning>) -> V;
 
 impl<F: Future, V> Traced<F, V> {
-    fn new(body: impl FnOnce(Slot) -> F, end: End<F::Output, V>) -> Self {
+    pub(super) fn new(body: impl FnOnce(Slot) -> F, end: End<F::Output, V>) -> Self {
         let slot = Slot::default();
         Self {
             body: Some(body(slot.clone())),
@@ -250,15 +245,31 @@ impl Drop for Cancelled {
 }
 
 /// The memory that a run waits for.
-struct Learning {
+pub struct Learning {
     client: Arc<Handle>,
     limit: Duration,
     handle: TraceHandle,
 }
 
 impl Learning {
-    async fn wait(self) {
+    /// Ends the run.
+    pub(super) fn after(run: OpenRun, end: impl FnOnce(OpenRun) -> TraceHandle) -> Option<Self> {
+        let (client, limit) = (Arc::clone(&run.client), run.options.until_learned);
+        let handle = end(run);
+        Some(Self {
+            client,
+            limit: limit?,
+            handle,
+        })
+    }
+
+    pub(super) async fn wait(self) {
         wait(&self.client, self.limit, &self.handle).await;
+    }
+
+    #[cfg(feature = "macros")]
+    pub(super) fn wait_blocking(self) {
+        wait_until_learned(&self.client, Some(self.limit), &self.handle);
     }
 }
 
@@ -292,6 +303,12 @@ impl<F: Future, V> Future for UntilLearned<F, V> {
             // Unreachable: it was polled above.
             None => Poll::Pending,
         }
+    }
+}
+
+impl fmt::Debug for Learning {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Learning").finish_non_exhaustive()
     }
 }
 

@@ -117,22 +117,8 @@ impl TraceGuard {
 
     /// Sets the output of the run. A later call replaces an earlier one, except for a task or alpha
     /// that it does not set.
-    pub fn set_output(&self, mut output: TraceOutput) {
-        if self.context.has_ended() {
-            // The panic hook ended the run, and the panic did not end the process.
-            let run_id = self.context.run_id();
-            tracing::debug!(target: "reflect", run_id, "an output was set after the end of its run");
-        }
-        self.context.conclude(|conclusion| {
-            if let Some(before) = conclusion.output.take() {
-                output.task = output.task.take().or(before.task);
-                output.alpha = output.alpha.or(before.alpha);
-            }
-            *conclusion = Conclusion {
-                output: Some(output),
-                error: None,
-            };
-        });
+    pub fn set_output(&self, output: TraceOutput) {
+        self.context.set_output(output);
         self.renew();
     }
 
@@ -203,6 +189,16 @@ impl TraceGuard {
         if let Some(open) = self.open.take() {
             open.end(Ending::Discarded);
         }
+    }
+
+    /// The run, whose end is another's from here on.
+    pub(super) fn into_run(mut self) -> Option<Box<OpenRun>> {
+        let open = self.open.take()?;
+        #[cfg(feature = "panic-hook")]
+        if open.client.core().settings.flush_on_panic {
+            super::panics::rescue::leave_thread(self.context.run_id());
+        }
+        Some(Box::new(open))
     }
 
     fn end(&mut self) -> TraceHandle {

@@ -11,6 +11,7 @@
 mod attribute;
 mod builder;
 mod context;
+mod fold;
 #[cfg(feature = "tracing")]
 mod framework_spans;
 mod future;
@@ -19,7 +20,12 @@ mod handle;
 mod output;
 mod panics;
 mod run;
+mod said;
+mod scope;
 mod start;
+mod stream;
+#[cfg(feature = "macros")]
+mod stream_fn;
 
 #[cfg(feature = "macros")]
 pub use self::attribute::{
@@ -28,7 +34,10 @@ pub use self::attribute::{
     run, run_whole, task_text, text, unstarted,
 };
 pub use self::builder::{LearningLimit, OnCancel, TraceBuilder};
-pub use self::context::{InScope, TraceContext};
+pub use self::context::TraceContext;
+pub use self::fold::StreamText;
+#[cfg(feature = "macros")]
+pub use self::fold::{Fallible, Plain, joined};
 #[cfg(feature = "tracing")]
 pub use self::framework_spans::ReflectLayer;
 #[cfg(feature = "macros")]
@@ -40,4 +49,7 @@ pub use self::output::ReturnValue;
 pub use self::output::{TraceOutput, TraceRecord, TraceResult, TraceReturn};
 #[cfg(feature = "macros")]
 pub use self::run::OpenRun;
+pub use self::scope::InScope;
 pub use self::start::StrictTrace;
+#[cfg(feature = "macros")]
+pub use self::stream_fn::{Lazy, folded, lazy_stream, recorded, run_stream, traced_stream};

@@ -221,9 +221,9 @@ impl From<&str> for TraceResult {
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be returned from a traced function",
     label = "return a `String`, a `TraceResult<T>`, or a `Result<_, E>` or an `Option<_>` of those",
-    note = "wrap the value: `TraceResult::new(value, messages)`",
+    note = "wrap another value, but no stream: `TraceResult::new(value, messages)`",
     note = "the `E` of a `Result<_, E>` must implement `Display`",
-    note = "if it is an alias of a boxed future, add the option: `#[reflect_trace(future)]`"
+    note = "a stream is returned as `impl Stream<Item = T>` or boxed; for an alias of a boxed stream or future, add the option: `#[reflect_trace(stream)]` or `#[reflect_trace(future)]`"
 )]
 pub trait TraceReturn: Sized {
     /// What the caller of the traced function gets.

@@ -91,7 +91,7 @@ pub(super) fn forget_handled() {
     }
 }
 
-fn message(payload: &(dyn Any + Send)) -> String {
+pub(super) fn message(payload: &(dyn Any + Send)) -> String {
     if let Some(text) = payload.downcast_ref::<&str>() {
         (*text).to_owned()
     } else if let Some(text) = payload.downcast_ref::<String>() {
@@ -227,6 +227,13 @@ pub(super) mod rescue {
     pub(in super::super) fn watch_thread(run_id: &str) {
         if let Some(rescue) = lock().get_mut(run_id) {
             rescue.thread = Some(thread::current().id());
+        }
+    }
+
+    /// Unties a registered run from its thread: it is found by its scope.
+    pub(in super::super) fn leave_thread(run_id: &str) {
+        if let Some(rescue) = lock().get_mut(run_id) {
+            rescue.thread = None;
         }
     }
 

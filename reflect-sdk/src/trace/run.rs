@@ -72,27 +72,31 @@ impl OpenRun {
     }
 
     /// Ends the run with the panic of its body.
-    pub(super) fn end_panicked(self, payload: &(dyn Any + Send)) {
+    pub(super) fn end_panicked(self, payload: &(dyn Any + Send)) -> TraceHandle {
         let cause = Panic::caught(payload, &self.mark);
         self.end(Ending::Failed {
             cause,
             output: None,
-        });
+        })
     }
 
     /// Runs the closure as this run.
     pub(super) fn run<R: TraceReturn>(self, body: impl FnOnce(TraceContext) -> R) -> R {
+        let (run, mut value) = self.call(body);
+        let (client, limit) = (Arc::clone(&run.client), run.options.until_learned);
+        let handle = run.end_with(&mut value);
+        wait_until_learned(&client, limit, &handle);
+        value
+    }
+
+    /// Calls the closure within this run, which ends if it panics.
+    pub(super) fn call<R>(self, body: impl FnOnce(TraceContext) -> R) -> (Self, R) {
         let context = self.context.clone();
         let scope = context.enter();
         let ended = catch_unwind(AssertUnwindSafe(|| body(context.clone())));
         drop(scope);
         match ended {
-            Ok(mut value) => {
-                let (client, limit) = (Arc::clone(&self.client), self.options.until_learned);
-                let handle = self.end_with(&mut value);
-                wait_until_learned(&client, limit, &handle);
-                value
-            }
+            Ok(value) => (self, value),
             Err(payload) => {
                 self.end_panicked(&*payload);
                 resume_unwind(payload)
@@ -234,15 +238,19 @@ impl Ending {
         context: &TraceContext,
         options: Options,
     ) -> Result<CreateTrace, &'static str> {
+        let said = context.take_conclusion().output;
         let output = match self {
-            Self::Output(output) => output,
+            Self::Output(output) => match said {
+                Some(said) => output.completed(said, context.has_recorded()),
+                None => output,
+            },
             Self::Failed { .. } if options.ignores_failures => {
                 return Err("it failed, and `auto_fail` is off");
             }
-            Self::Failed { cause, output } => failed(cause, output.unwrap_or_default()),
+            Self::Failed { cause, output } => failed(cause, output.or(said).unwrap_or_default()),
             Self::Cancelled => match options.on_cancel {
-                OnCancel::Record => cancelled(),
-                OnCancel::Fail => cancelled().fail("the run was cancelled before it was done"),
+                OnCancel::Record => cancelled(said),
+                OnCancel::Fail => cancelled(said).fail("the run was cancelled before it was done"),
                 OnCancel::Skip => return Err("it was cancelled"),
             },
             Self::Abandoned => return Err("it ended without output"),
@@ -265,8 +273,8 @@ fn failed(cause: Panic, mut output: TraceOutput) -> TraceOutput {
     }
 }
 
-fn cancelled() -> TraceOutput {
-    TraceOutput::recorded().metadata("outcome", "cancelled")
+fn cancelled(said: Option<TraceOutput>) -> TraceOutput {
+    said.unwrap_or_default().metadata("outcome", "cancelled")
 }
 
 fn trace(context: &TraceContext, options: Options, output: TraceOutput) -> CreateTrace {

@@ -294,3 +294,25 @@ fn any_executor_will_do() {
 async fn parent_alone(ctx: &TraceContext, question: &str, client: &ReflectClient) -> String {
     ctx.task().to_owned()
 }
+
+/// A function without a client of its own.
+#[reflect_trace]
+fn unsaid(ctx: &TraceContext, question: &str) -> String {
+    ctx.task().to_owned()
+}
+
+struct CallsWhenDropped;
+
+impl Drop for CallsWhenDropped {
+    fn drop(&mut self) {
+        unsaid("the end");
+    }
+}
+
+#[test]
+fn a_future_in_the_scope_of_a_client_is_dropped_in_that_scope() {
+    let world = World::new();
+    let owned = CallsWhenDropped;
+    drop(world.client.scope(async move { drop(owned) }));
+    assert_eq!(world.tasks(), ["the end"]);
+}

@@ -21,6 +21,8 @@ mod returns;
 #[allow(dead_code, reason = "shared with the tests of the guard")]
 mod script;
 mod signatures;
+mod stream_bodies;
+mod streams;
 mod surroundings;
 mod world;
 

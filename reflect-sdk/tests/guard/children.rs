@@ -4,6 +4,7 @@ use std::process;
 use std::sync::Arc;
 use std::thread;
 
+use futures_util::StreamExt;
 use reflect_sdk::{Error, ReflectClient, TraceOutput};
 
 use crate::LIMIT;
@@ -126,8 +127,10 @@ fn aborts_on_a_panic_in_a_future() {
     let other = other.join().unwrap();
     let beside = client.clone();
     let sibling = async move {
+        let run = beside.trace("stream").no_retrieval().await;
+        let mut stream = run.record_text_stream(futures_util::stream::pending::<String>());
         let run = beside.trace("sibling").no_retrieval();
-        run.run_async(async |_| std::future::pending::<String>().await)
+        run.run_async(async |_| stream.next().await.unwrap_or_default())
             .await
     };
     let run = client

@@ -14,6 +14,7 @@ mod places;
 mod processes;
 mod queue;
 mod script;
+mod streams;
 mod submitting;
 mod visibility;
 

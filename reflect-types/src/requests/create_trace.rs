@@ -71,6 +71,9 @@ impl CreateTrace {
     pub const MAX_METADATA: usize = 65_536;
     /// The maximum number of retrieved memories.
     pub const MAX_RETRIEVED: usize = 1_000;
+    /// The most bytes of text that a recorder keeps of a stream: as trajectory and as final response, with
+    /// every character escaped, they stay within the largest body that a server takes.
+    pub const MAX_STREAMED_TEXT: usize = 512 * 1024;
 
     /// A run without a review.
     pub fn new(task: impl Into<String>, trajectory: impl Into<Trajectory>) -> Self {
