@@ -17,6 +17,7 @@ mod learning;
 mod managed;
 mod recording;
 mod reflexion;
+mod review_run;
 mod reviewers;
 mod runs;
 mod upkeep;

@@ -82,6 +82,7 @@ impl TraceContext {
         memories: Result<Vec<Memory>, Error>,
         style: PromptStyle,
         parent: Option<TraceContext>,
+        delivery: Arc<Delivery>,
     ) -> Self {
         let (memories, retrieval_error) = match memories {
             Ok(memories) => (memories, None),
@@ -109,7 +110,7 @@ impl TraceContext {
             has_children: AtomicBool::new(false),
             notes: Mutex::default(),
             ended: AtomicBool::new(false),
-            delivery: Arc::default(),
+            delivery,
             span,
         };
         Self(Arc::new(Run {

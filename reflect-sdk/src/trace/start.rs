@@ -128,7 +128,8 @@ impl TraceBuilder {
             Ok((arm, memories)) => (arm, Ok(memories)),
             Err(error) => (self.outer_arm(), Err(error)),
         };
-        let context = TraceContext::new(id, arm, self.task, memories, self.query.style, parent());
+        let (style, delivery) = (self.query.style, self.client.follow(&id));
+        let context = TraceContext::new(id, arm, self.task, memories, style, parent(), delivery);
         OpenRun::new(self.client, context, self.options)
     }
 
