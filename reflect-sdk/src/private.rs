@@ -7,7 +7,7 @@ pub use crate::client::{AsClient, Installed, client};
 pub use crate::trace::{
     Begin, ContextParameter, OnCancel, OpenRun, OptionalText, Pairs, Refusal, ReturnValue, Slot,
     TaskText, Text, TextValue, TraceReturn, Traced, UntilLearned, foreign, is_recorded, metadata,
-    metadata_filter, model, open, open_strictly, pairs, reference_context, run, run_whole,
+    metadata_filter, model, open, open_strictly, pairs, reference_context, run, run_whole, session,
     task_text, text, traced, traced_whole, unstarted,
 };
 

@@ -15,6 +15,7 @@ mod failing;
 mod frameworks;
 mod learning;
 mod managed;
+mod nested;
 mod recording;
 mod reflexion;
 mod review_run;

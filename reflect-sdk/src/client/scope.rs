@@ -5,7 +5,7 @@ use std::future::Future;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
-use pin_project::pin_project;
+use pin_project::{pin_project, pinned_drop};
 
 use super::ReflectClient;
 
@@ -35,7 +35,7 @@ impl ReflectClient {
     pub fn scope<F: Future>(&self, future: F) -> WithClient<F> {
         WithClient {
             client: self.clone(),
-            future,
+            future: Some(future),
         }
     }
 
@@ -71,12 +71,13 @@ fn swap(client: Option<ReflectClient>) -> Option<ReflectClient> {
 }
 
 /// A future with a client in scope; see [`ReflectClient::scope`].
-#[pin_project]
+#[pin_project(PinnedDrop)]
 #[derive(Debug)]
-pub struct WithClient<F> {
+pub struct WithClient<F: Future> {
     client: ReflectClient,
+    /// Only `drop` takes it out.
     #[pin]
-    future: F,
+    future: Option<F>,
 }
 
 impl<F: Future> Future for WithClient<F> {
@@ -85,6 +86,17 @@ impl<F: Future> Future for WithClient<F> {
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<F::Output> {
         let this = self.project();
         let _scope = this.client.enter();
-        this.future.poll(cx)
+        let future = this.future.as_pin_mut();
+        future.map_or(Poll::Pending, |future| future.poll(cx))
+    }
+}
+
+#[pinned_drop]
+impl<F: Future> PinnedDrop for WithClient<F> {
+    fn drop(self: Pin<&mut Self>) {
+        let mut this = self.project();
+        // Destructors of the future may start runs.
+        let _scope = this.client.enter();
+        this.future.set(None);
     }
 }

@@ -129,8 +129,10 @@ impl TraceBuilder {
             Err(error) => (self.outer_arm(), Err(error)),
         };
         let (style, delivery) = (self.query.style, self.client.follow(&id));
-        let context = TraceContext::new(id, arm, self.task, memories, style, parent(), delivery);
-        OpenRun::new(self.client, context, self.options)
+        let mut options = self.options;
+        let session = options.session.take();
+        let context = TraceContext::new(id, arm, self.task, memories, style, session, delivery);
+        OpenRun::new(self.client, context, options)
     }
 
     /// The arm of the run around this one, which is that of this one too: what the inner run is given
