@@ -4,6 +4,9 @@
 #[doc = include_str!("../docs/formats.md")]
 pub mod formats {}
 
+#[doc = include_str!("../docs/nested-agents.md")]
+pub mod nested_agents {}
+
 #[doc = include_str!("../docs/recording.md")]
 pub mod recording {}
 

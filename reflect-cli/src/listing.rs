@@ -20,6 +20,7 @@ pub(crate) enum Status {
 pub(crate) struct Listing<'a> {
     client: &'a ReflectClient,
     status: Option<Status>,
+    session: Option<String>,
     oldest_first: bool,
     /// The last trace of the previous page.
     last: Option<TraceId>,
@@ -31,9 +32,16 @@ impl<'a> Listing<'a> {
         Self {
             client,
             status: status.into(),
+            session: None,
             oldest_first: false,
             last: None,
         }
+    }
+
+    /// Lists the traces of a session only.
+    pub(crate) fn session(mut self, session: Option<String>) -> Self {
+        self.session = session;
+        self
     }
 
     /// Lists the oldest traces first.
@@ -57,6 +65,9 @@ impl<'a> Listing<'a> {
             Some(Status::Failed) => call.failed(),
             None => call,
         };
+        if let Some(session) = &self.session {
+            call = call.session(session);
+        }
         let previous = self.last.take();
         call = match (previous.clone(), self.oldest_first) {
             (Some(last), true) => call.after(last),

@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use reflect_types::{IngestStatus, MemoryId, Message, Trace};
+use reflect_types::{IngestStatus, MemoryId, Message, Trace, TraceId, TraceTree, TreeRun};
 use serde_json::Value;
 
 use crate::command_line::{hint, quoted};
@@ -14,6 +14,9 @@ const FOLDED_LINES: usize = 12;
 const FOLDED_CHARACTERS: usize = 1_000;
 /// Characters of JSON that stays on one line.
 const ONE_LINE: usize = 80;
+
+/// Runs that are deeper than this in others are not indented further.
+const MOST_INDENTED: u32 = 20;
 
 /// How much of each message is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -56,6 +59,42 @@ pub(crate) fn write(trace: &Trace, detail: Detail, out: &mut impl Write) -> io::
         let id = quoted(&output::id(trace.id.as_str()));
         let show = format!("traces show {id}");
         writeln!(out, "\n`{}` shows the whole run", hint(&show))?;
+    }
+    Ok(())
+}
+
+/// Writes the runs around a run, if there are any.
+pub(crate) fn write_tree(
+    tree: &TraceTree,
+    shown: &TraceId,
+    out: &mut impl Write,
+) -> io::Result<()> {
+    if tree.runs.len() < 2 && tree.missing_run_id.is_none() {
+        return Ok(());
+    }
+    writeln!(out, "\n[runs]")?;
+    if let Some(missing) = &tree.missing_run_id {
+        let missing = output::line(missing, 60);
+        writeln!(out, "within the run {missing}, which has not arrived")?;
+    }
+    for TreeRun { depth, trace } in &tree.runs {
+        let state = match (&trace.verdict, &trace.ingest_status) {
+            (Some(verdict), IngestStatus::Completed) => verdict.as_str(),
+            (Some(_), IngestStatus::Failed) => "not learned",
+            (Some(_), _) => "learning",
+            (None, _) => "pending",
+        };
+        let indent = "  ".repeat((*depth).min(MOST_INDENTED) as usize);
+        let here = if trace.id == *shown {
+            " (this run)"
+        } else {
+            ""
+        };
+        let (task, id) = (output::line(&trace.task, 60), output::id(trace.id.as_str()));
+        writeln!(out, "{state:<11} {indent}{task}{here}  {id}")?;
+    }
+    if tree.more {
+        writeln!(out, "… and more")?;
     }
     Ok(())
 }
@@ -105,6 +144,12 @@ fn write_fields(trace: &Trace, out: &mut impl Write) -> io::Result<()> {
     }
     if let Some(memory) = &trace.created_memory_id {
         writeln!(out, "memory   {}", output::id(memory.as_str()))?;
+    }
+    if let Some(run) = &trace.run_id {
+        writeln!(out, "run      {}", output::line(run, 255))?;
+    }
+    if let Some(session) = &trace.session_id {
+        writeln!(out, "session  {}", output::line(session, 200))?;
     }
     if let Some(stored) = &trace.created_at {
         writeln!(out, "stored   {}", output::line(stored, 40))?;

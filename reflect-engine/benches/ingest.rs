@@ -287,6 +287,8 @@ fn lesson(n: usize) -> (NewTrace, LearnedReview) {
         metadata,
         reference_context: None,
         arm: None,
+        parent_run_id: None,
+        session_id: None,
         idempotency_key: None,
         creates_project: true,
         created_at: now,

@@ -96,6 +96,8 @@ fn trace(n: usize) -> NewTrace {
         metadata: Metadata::new(),
         reference_context: None,
         arm: None,
+        parent_run_id: None,
+        session_id: None,
         idempotency_key: None,
         key_id: None,
         creates_project: true,

@@ -32,7 +32,7 @@ snapshot! {
     [
         client = self.client, task = format!("Answer {question}"), limit = 5, lambda = 0.4,
         mmr_lambda = 0.8, similarity_threshold = 0.2, metadata_filter = [("customer", customer)],
-        metadata = self.tags, model = self.model, reference_context = POLICY, alpha = 0.2,
+        metadata = self.tags, model = self.model, session = self.ticket, reference_context = POLICY, alpha = 0.2,
         until_learned, auto_fail = false, on_cancel = "skip", strict, returns = "result", boxed,
         crate = crate::vendored::reflect_sdk,
     ],

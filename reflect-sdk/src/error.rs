@@ -90,6 +90,15 @@ pub enum Error {
     #[error("the run was not recorded: {0}")]
     NotRecorded(String),
 
+    /// The run cannot be reviewed, because it has not arrived; the text says why and what to do.
+    #[error("the run `{run_id}` cannot be reviewed, because it has not arrived: {reason}")]
+    NotArrived {
+        /// The ID of the run.
+        run_id: String,
+        /// Why, and what to do.
+        reason: String,
+    },
+
     /// The client is [disabled](crate::ReflectClient::disabled).
     #[error("this client is disabled: build one with `ReflectClient::builder()` or `from_env()`")]
     Disabled,

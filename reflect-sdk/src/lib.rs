@@ -38,7 +38,7 @@ pub mod calls {
     pub use crate::client::WithClient;
     pub use crate::client::{
         Action, Async, AugmentWithMemories, Blocking, Call, CallContext, CreateMemory,
-        CreateTraceAndWait, WaitForTrace,
+        CreateTraceAndWait, ReviewRun, WaitForTrace,
     };
     pub use crate::trace::{InScope, LearningLimit, StreamText, StrictTrace};
 }

@@ -171,6 +171,9 @@ pub(crate) fn reviewed(caller: &Caller, trace: Trace) -> Trace {
         metadata: Metadata::new(),
         reference_context: None,
         key_id: None,
+        run_id: None,
+        parent_run_id: None,
+        session_id: None,
         review,
         ..trace
     }

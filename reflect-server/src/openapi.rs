@@ -39,7 +39,14 @@ const COMPLETE_REPLIES: [&str; 8] = [
 ];
 
 /// The only optional fields of these replies.
-const OPTIONAL_FIELDS: [&str; 3] = ["arm", "feedback", "judge_error"];
+const OPTIONAL_FIELDS: [&str; 6] = [
+    "arm",
+    "feedback",
+    "judge_error",
+    "parent_run_id",
+    "run_id",
+    "session_id",
+];
 
 /// Requests that need at least one of these fields.
 const ALTERNATIVES: [(&str, &[&str]); 3] = [

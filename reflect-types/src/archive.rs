@@ -5,6 +5,7 @@ use crate::integer;
 use crate::memory::{MemoryHistory, UtilityEvent};
 use crate::project::Stats;
 use crate::reflection::{AuthoredReflection, Reflection};
+use crate::requests::{run_id, session};
 use crate::review::ReviewMode;
 use crate::reviewer::{ModelVerdict, Reviewer};
 use crate::skill::Skill;
@@ -88,8 +89,6 @@ pub struct ArchivedTrace {
     /// The trace.
     #[serde(flatten)]
     pub trace: Trace,
-    /// Its idempotency key.
-    pub idempotency_key: Option<String>,
     /// The status in its receipt, which the same idempotency key gets again.
     #[serde(default)]
     pub receipt: IngestStatus,
@@ -242,6 +241,9 @@ impl Validate for ArchivedTrace {
     fn validate(&self) -> Result<(), InvalidField> {
         let trace = &self.trace;
         trace.id.validate()?;
+        run_id("run_id", trace.run_id.as_deref())?;
+        run_id("parent_run_id", trace.parent_run_id.as_deref())?;
+        session(trace.session_id.as_deref())?;
         let known = trace.review_status.is_known()
             && trace.ingest_status.is_known()
             && self.receipt.is_known();

@@ -35,6 +35,7 @@ pub mod spans;
 pub mod text;
 mod trace;
 mod trajectory;
+mod tree;
 mod undo;
 mod validate;
 mod verdict;
@@ -68,16 +69,17 @@ pub use report::{
 pub use requests::{
     Bootstrap, ChangeReview, CreateApiKey, CreateSkill, CreateTrace, DeleteMemory, DeleteProject,
     DeleteTraces, ExplainMemories, ExportMemories, ExportOverview, ExportTraces, GetHealth,
-    GetMemory, GetReport, GetSettings, GetSkill, GetStats, GetTrace, Grouping, ImportProject,
-    ListApiKeys, ListMemories, ListMemoryChanges, ListOrder, ListProjects, ListTraces, ListUndos,
-    MemoryUpdate, Operation, QueryMemories, Reply, Request, RetryTrace, ReviewByKey, ReviewTrace,
-    RevokeApiKey, UpdateMemory, UpdateProject, WithdrawReview,
+    GetMemory, GetReport, GetSettings, GetSkill, GetStats, GetTrace, GetTraceTree, Grouping,
+    ImportProject, ListApiKeys, ListMemories, ListMemoryChanges, ListOrder, ListProjects,
+    ListTraces, ListUndos, MemoryUpdate, Operation, QueryMemories, Reply, Request, RetryTrace,
+    ReviewByKey, ReviewTrace, RevokeApiKey, UpdateMemory, UpdateProject, WithdrawReview,
 };
 pub use review::{Review, ReviewMode, ReviewRecord};
 pub use reviewer::{ModelVerdict, Reviewer};
 pub use skill::Skill;
 pub use trace::{DeletedTraces, IngestStatus, ReviewStatus, Trace, TraceReceipt};
 pub use trajectory::Trajectory;
+pub use tree::{TraceOverview, TraceTree, TreeRun};
 pub use undo::{MovedUtility, Undo, UndoRecord, UndoReport, UndoTotals, UndoneMemory, UndoneTrace};
 pub use validate::{InvalidField, Validate};
 pub use verdict::{UnknownVerdict, Verdict};

@@ -35,6 +35,24 @@ pub(crate) fn optional_id() -> RefOr<Schema> {
     id_of(nullable_string())
 }
 
+/// The ID of a run, or none.
+pub(crate) fn run_id() -> RefOr<Schema> {
+    let id = ObjectBuilder::new().schema_type(nullable_string());
+    let id = id.min_length(Some(1)).pattern(Some("^[!-~]+$"));
+    id.max_length(Some(CreateTrace::MAX_IDEMPOTENCY_KEY)).into()
+}
+
+/// The ID of a session.
+pub fn session_id() -> RefOr<Schema> {
+    name(Some(CreateTrace::MAX_SESSION)).into()
+}
+
+/// The ID of a session, or none.
+pub(crate) fn optional_session_id() -> RefOr<Schema> {
+    let id = name(Some(CreateTrace::MAX_SESSION));
+    id.schema_type(nullable_string()).into()
+}
+
 /// The id of a stored memory.
 pub(crate) fn memory_id() -> RefOr<Schema> {
     ObjectBuilder::new()

@@ -100,6 +100,18 @@ pub struct Trace {
     /// The side of the comparison with and without memories that the run was drawn for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub arm: Option<Arm>,
+    /// The ID of the run: the idempotency key that it was recorded with.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "openapi", schema(schema_with = crate::openapi::run_id))]
+    pub run_id: Option<String>,
+    /// The ID of the run that this one was a part of, which need not have arrived.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "openapi", schema(schema_with = crate::openapi::run_id))]
+    pub parent_run_id: Option<String>,
+    /// The conversation, ticket or job that the run belongs to.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "openapi", schema(schema_with = crate::openapi::optional_session_id))]
+    pub session_id: Option<String>,
     /// When it was stored, in ISO 8601.
     #[cfg_attr(feature = "openapi", schema(schema_with = crate::openapi::optional_time))]
     pub created_at: Option<String>,

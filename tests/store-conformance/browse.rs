@@ -5,7 +5,137 @@ use reflect_engine::store::{TraceFilter, TraceSearch};
 
 on_every_store! {
     traces_are_found_by_words_kind_and_model,
+    traces_are_found_by_session,
+    a_tree_has_the_runs_above_a_trace_and_those_within_it,
+    a_tree_is_bounded,
     traces_wait_for_people_with_what_is_known_about_their_memories,
+}
+
+/// A run with this id, within another one.
+fn within(id: &str, parent: &str) -> NewTrace {
+    NewTrace {
+        idempotency_key: Some(id.to_owned()),
+        parent_run_id: Some(parent.to_owned()),
+        ..new_trace(id)
+    }
+}
+
+async fn tree(store: &dyn Store, project: &ProjectId, id: &str) -> TraceTree {
+    store
+        .trace_tree(project, &id.into())
+        .await
+        .unwrap()
+        .unwrap()
+}
+
+fn drawn(tree: &TraceTree) -> Vec<(u32, &str)> {
+    let runs = tree.runs.iter();
+    runs.map(|run| (run.depth, run.trace.id.as_str())).collect()
+}
+
+async fn traces_are_found_by_session(store: &dyn Store) {
+    let project = ProjectId::from("sessions");
+    for (id, session) in [("s-a", "one"), ("s-b", "two"), ("s-c", "one")] {
+        let trace = NewTrace {
+            session_id: Some(session.to_owned()),
+            ..new_trace(id)
+        };
+        insert(store, &project, trace, Intake::Unreviewed).await;
+    }
+    let session = Some("one".to_owned());
+    let search = TraceSearch {
+        session: session.clone(),
+        ..TraceSearch::default()
+    };
+    let found = store.browse_traces(&project, &search).await.unwrap();
+    let found: Vec<_> = found.items.iter().map(|trace| trace.id.as_str()).collect();
+    assert_eq!(found, ["s-c", "s-a"]);
+    let list = ListTraces {
+        session_id: session,
+        order: Some(ListOrder::Oldest),
+        ..ListTraces::default()
+    };
+    let listed = store.list_traces(&project, &list).await.unwrap();
+    let listed: Vec<_> = listed.items.iter().map(|trace| trace.id.as_str()).collect();
+    assert_eq!(listed, ["s-a", "s-c"]);
+}
+
+async fn a_tree_has_the_runs_above_a_trace_and_those_within_it(store: &dyn Store) {
+    let project = ProjectId::from("tree");
+    // Children may arrive before their parents.
+    for (id, parent) in [
+        ("t-read", "t-search"),
+        ("t-search", "t-plan"),
+        ("t-write", "t-plan"),
+        ("t-plan", "t-absent"),
+        ("t-other", "t-other"),
+    ] {
+        insert(store, &project, within(id, parent), Intake::Unreviewed).await;
+    }
+    judge(store, &project, "t-read", Verdict::Fail).await;
+    let plan = tree(store, &project, "t-plan").await;
+    let expected = [
+        (0, "t-plan"),
+        (1, "t-search"),
+        (2, "t-read"),
+        (1, "t-write"),
+    ];
+    assert_eq!(drawn(&plan), expected);
+    assert_eq!(plan.missing_run_id.as_deref(), Some("t-absent"));
+    assert_eq!(plan.runs[2].trace.verdict, Some(Verdict::Fail));
+    let search = tree(store, &project, "t-search").await;
+    assert_eq!(
+        drawn(&search),
+        [(0, "t-plan"), (1, "t-search"), (2, "t-read")]
+    );
+    // One that names itself is shown once.
+    let own = tree(store, &project, "t-other").await;
+    assert_eq!((drawn(&own), own.more), (vec![(0, "t-other")], false));
+    let elsewhere = ProjectId::from("tree elsewhere");
+    insert(
+        store,
+        &elsewhere,
+        within("t-alone", "t-plan"),
+        Intake::Unreviewed,
+    )
+    .await;
+    assert_eq!(
+        drawn(&tree(store, &elsewhere, "t-alone").await),
+        [(0, "t-alone")]
+    );
+    let absent = "t-absent".into();
+    assert_eq!(store.trace_tree(&project, &absent).await.unwrap(), None);
+}
+
+async fn a_tree_is_bounded(store: &dyn Store) {
+    let project = ProjectId::from("large tree");
+    for n in 1..=TraceTree::MAX_WITHIN + 1 {
+        let id = format!("l-{n}");
+        // A chain, and the rest side by side.
+        let parent = match n {
+            ..=150 => format!("l-{}", n - 1),
+            _ => "l-1".to_owned(),
+        };
+        insert(store, &project, within(&id, &parent), Intake::Unreviewed).await;
+    }
+    let most = u32::try_from(TraceTree::MAX_ABOVE).unwrap();
+    let deep = tree(store, &project, "l-150").await;
+    assert_eq!(
+        (deep.runs.len(), deep.more),
+        (TraceTree::MAX_ABOVE + 1, true)
+    );
+    assert_eq!(deep.runs.last().unwrap().depth, most);
+    let all = tree(store, &project, "l-1").await;
+    assert_eq!(
+        (all.runs.len(), all.more),
+        (TraceTree::MAX_WITHIN + 1, false)
+    );
+    insert(store, &project, within("l-last", "l-1"), Intake::Unreviewed).await;
+    let cut = tree(store, &project, "l-1").await;
+    assert_eq!(
+        (cut.runs.len(), cut.more),
+        (TraceTree::MAX_WITHIN + 1, true)
+    );
 }
 
 async fn traces_are_found_by_words_kind_and_model(store: &dyn Store) {

@@ -44,8 +44,8 @@ use reflect_types::{
     DeletedTraces, IngestStatus, ListMemories, ListMemoryChanges, ListOrder, ListTraces, ListUndos,
     MemoryHistory, MemoryId, MemoryRecord, MemoryStatus, MemoryUpdate, Message, Metadata,
     ModelVerdict, ProjectId, ProjectSettings, ProjectSummary, Ranking, ReflectionEdit, ReviewMode,
-    ReviewStatus, Reviewer, Skill, ToolCall, Trace, TraceId, Undo, UndoRecord, UndoReport,
-    UndoTotals, UpdateProject, Verdict,
+    ReviewStatus, Reviewer, Skill, ToolCall, Trace, TraceId, TraceTree, Undo, UndoRecord,
+    UndoReport, UndoTotals, UpdateProject, Verdict,
 };
 use serde_json::{Value, json};
 

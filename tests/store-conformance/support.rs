@@ -181,6 +181,8 @@ pub(super) fn new_trace(id: &str) -> NewTrace {
         metadata: Metadata::new(),
         reference_context: None,
         arm: None,
+        parent_run_id: None,
+        session_id: None,
         idempotency_key: None,
         key_id: None,
         creates_project: true,

@@ -26,6 +26,9 @@ async fn a_trace_is_read_as_it_was_written(store: &dyn Store) {
     trace.reference_context = Some("Be polite.".to_owned());
     trace.model = Some("some-model".to_owned());
     trace.arm = Some(Arm::Memories);
+    trace.idempotency_key = Some("run-2".to_owned());
+    trace.parent_run_id = Some("run-1".to_owned());
+    trace.session_id = Some("ticket 7".to_owned());
     let receipt = insert(store, &project, trace.clone(), Intake::Unreviewed).await;
     assert_eq!(receipt, IngestStatus::Completed);
 
@@ -41,6 +44,9 @@ async fn a_trace_is_read_as_it_was_written(store: &dyn Store) {
     assert_eq!(stored.reference_context, trace.reference_context);
     assert_eq!(stored.model, trace.model);
     assert_eq!(stored.arm, trace.arm);
+    assert_eq!(stored.run_id, trace.idempotency_key);
+    assert_eq!(stored.parent_run_id, trace.parent_run_id);
+    assert_eq!(stored.session_id, trace.session_id);
     assert_eq!(stored.review_status, ReviewStatus::Pending);
     assert_eq!(stored.ingest_status, IngestStatus::Completed);
     assert_eq!(

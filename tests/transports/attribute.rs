@@ -224,8 +224,8 @@ fn a_call_within_a_call_names_its_parent(world: &World) {
     let of = |task| traces.iter().find(|trace| trace.task == task).unwrap();
     let (plan, step) = (of("a plan"), of("a step"));
     assert_eq!(traces.len(), 2);
-    assert_eq!(step.metadata["parent_run_id"], plan.metadata["run_id"]);
-    assert!(!plan.metadata.contains_key("parent_run_id"));
+    assert_eq!(step.parent_run_id, plan.run_id);
+    assert_eq!(plan.parent_run_id, None);
 }
 
 fn a_strict_function_does_not_run_without_its_memories(world: &World) {

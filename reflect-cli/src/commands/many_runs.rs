@@ -121,11 +121,13 @@ fn piece(number: u64, sample: &CreateTrace, memories: &[MemoryId], at: Timestamp
         } else {
             Arm::Memories
         }),
+        run_id: None,
+        parent_run_id: None,
+        session_id: None,
         created_at: Some(at),
     };
     Piece::Trace(Box::new(ArchivedTrace {
         trace,
-        idempotency_key: None,
         receipt: IngestStatus::Completed,
         judgement,
         past_reviews: Vec::new(),

@@ -2,7 +2,7 @@ use std::io;
 
 use clap::{Args, Subcommand};
 use reflect_sdk::ReflectClient;
-use reflect_types::{Trace, TraceId, TraceReceipt};
+use reflect_types::{Trace, TraceId, TraceReceipt, TraceTree};
 
 use crate::failure::Failure;
 use crate::listing::{Listing, Status};
@@ -24,7 +24,7 @@ pub(crate) struct Options {
 enum Action {
     /// List recorded runs, newest first (the default).
     List(List),
-    /// Show one run with its messages.
+    /// Show one run with its messages, and the runs around it.
     Show {
         /// The run's id.
         id: String,
@@ -54,6 +54,9 @@ struct List {
     /// Only runs with this status.
     #[arg(long)]
     status: Option<Status>,
+    /// Only runs of this session: a conversation, a ticket, a job.
+    #[arg(long, value_name = "ID")]
+    session: Option<String>,
     /// Maximum number of runs, from 1 to 1,000 (default: 20).
     #[arg(long)]
     limit: Option<u32>,
@@ -69,13 +72,20 @@ impl List {
     fn or(self, other: Self) -> Self {
         Self {
             status: self.status.or(other.status),
+            session: self.session.or(other.session),
             limit: self.limit.or(other.limit),
             before: self.before.or(other.before),
         }
     }
 
     fn is_empty(&self) -> bool {
-        self.status.is_none() && self.limit.is_none() && self.before.is_none()
+        let Self {
+            status,
+            session,
+            limit,
+            before,
+        } = self;
+        status.is_none() && session.is_none() && limit.is_none() && before.is_none()
     }
 }
 
@@ -90,7 +100,7 @@ pub(crate) async fn run(options: Options) -> Result<(), Failure> {
         Some(Action::List(list)) => Action::List(list.or(outer)),
         Some(_) if !outer.is_empty() => {
             return Err(Failure::usage(
-                "--status, --limit and --before are options of `reflect traces list` only",
+                "--status, --session, --limit and --before are options of `reflect traces list` only",
             ));
         }
         Some(action) => action,
@@ -99,12 +109,19 @@ pub(crate) async fn run(options: Options) -> Result<(), Failure> {
     match action {
         Action::List(options) => list(&client, options, place.json).await,
         Action::Show { id } => {
-            let trace = client.get_trace(id).await?;
+            let trace = client.get_trace(id.as_str()).await?;
             if place.json {
                 return output::json(&trace);
             }
+            let tree = match client.get_trace_tree(id.as_str()).await {
+                Ok(tree) => tree,
+                // Of a server that knows no trees, or of a run that was deleted just now.
+                Err(error) if error.status() == Some(404) => TraceTree::default(),
+                Err(error) => return Err(error.into()),
+            };
             let mut out = io::stdout().lock();
-            Ok(transcript::write(&trace, Detail::Full, &mut out)?)
+            transcript::write(&trace, Detail::Full, &mut out)?;
+            Ok(transcript::write_tree(&tree, &trace.id, &mut out)?)
         }
         Action::Delete { ids, and_memories } => {
             let call = client.delete_traces(ids.clone());
@@ -142,7 +159,9 @@ pub(crate) async fn run(options: Options) -> Result<(), Failure> {
 
 async fn list(client: &ReflectClient, options: List, json: bool) -> Result<(), Failure> {
     let before = options.before.map(TraceId::new);
-    let mut listing = Listing::new(client, options.status).before(before);
+    let mut listing = Listing::new(client, options.status)
+        .session(options.session)
+        .before(before);
     let limit = options.limit.unwrap_or(List::DEFAULT_LIMIT);
     let page = listing.next(limit).await?.unwrap_or_default();
     output::page(&page, json, |last| &last.id, table)

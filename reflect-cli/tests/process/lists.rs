@@ -88,6 +88,56 @@ fn traces_and_memories_are_listed_without_a_subcommand() {
 }
 
 #[test]
+fn a_run_is_shown_within_the_others_and_listed_by_its_session() {
+    let folder = tempfile::tempdir().unwrap();
+    let data = folder.path().join("reflect.db");
+    let server = Server::start(&data, &["--master-key", KEY]);
+    let client = ReflectClient::builder().http(&server.url, KEY).unwrap();
+    let client = client.blocking();
+    let record = |task: &str, id: &str| client.create_trace(task, "done").idempotency_key(id);
+    let plan = record("Plan", "run-1").session("ticket 7").pass();
+    let plan = plan.wait().call().unwrap().id;
+    let step = record("Search", "run-2").parent_run("run-1");
+    let step = step.session("ticket 7").call().unwrap().trace_id;
+    record("Other", "run-3").parent_run("run-0").call().unwrap();
+    drop(server);
+    let shown = |id: &str| {
+        let shown = on_file(&data, &["traces", "show", id], "");
+        String::from_utf8(shown.stdout).unwrap()
+    };
+    for shown in [shown(plan.as_str()), shown(step.as_str())] {
+        let (_, runs) = shown.split_once("\n[runs]\n").unwrap();
+        let tasks: Vec<_> = runs
+            .lines()
+            .map(|line| line.replace(" (this run)", ""))
+            .collect();
+        assert_eq!(
+            tasks,
+            [
+                format!("pass        Plan  {plan}"),
+                format!("pending       Search  {step}"),
+            ]
+        );
+        assert!(shown.contains("session  ticket 7"), "{shown}");
+    }
+    let session = ["traces", "--session", "ticket 7", "--json"];
+    let listed = json(&on_file(&data, &session, ""));
+    let tasks: Vec<_> = listed
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|trace| &trace["task"])
+        .collect();
+    assert_eq!(tasks, ["Search", "Plan"]);
+    let all = json(&on_file(&data, &["traces", "--json"], ""));
+    let alone = shown(all[0]["id"].as_str().unwrap());
+    assert!(
+        alone.contains("within the run run-0, which has not arrived"),
+        "{alone}"
+    );
+}
+
+#[test]
 fn list_that_stops_early_says_how_to_continue() {
     let folder = tempfile::tempdir().unwrap();
     let data = two_pending(folder.path());

@@ -1,15 +1,21 @@
 use askama::Template;
 use jiff::Timestamp;
 use reflect_engine::Appraisal;
-use reflect_types::{ApiKey, Arm, IngestStatus, KeyId, MemoryRecord, Reviewer, Trace, Verdict};
+use reflect_types::{
+    ApiKey, Arm, IngestStatus, KeyId, MemoryRecord, Reviewer, Trace, TraceId, TraceTree, TreeRun,
+    Verdict,
+};
 
 use crate::card::{MemoryCard, teacher};
 use crate::frame::Frame;
 use crate::key_name::key_name;
-use crate::path::{in_project, review_address, undo_address};
+use crate::path::{in_project, query, review_address, undo_address};
 use crate::replay::{Step, steps};
 use crate::text::{count, line, shown};
 use crate::time::When;
+
+/// The most runs around a trace that its page shows.
+const MAX_AROUND: usize = 100;
 
 /// A trace: its replay, the memories it was given, its review and what came of it.
 #[derive(Debug, Template)]
@@ -34,8 +40,26 @@ pub struct TracePage {
     undo: Option<(String, String)>,
     raw: String,
     json: String,
+    /// The session, and the list of its runs.
+    session: Option<(String, String)>,
+    around: Vec<AroundRun>,
+    /// The run around them that has not arrived.
+    missing_run: Option<String>,
+    /// Whether there are more runs around it.
+    more_around: bool,
     metadata: String,
     rules: Option<String>,
+}
+
+/// A run that the trace is a part of, or that is a part of it.
+#[derive(Debug)]
+struct AroundRun {
+    /// `None` for the trace itself.
+    address: Option<String>,
+    indent: String,
+    task: String,
+    state: &'static str,
+    class: &'static str,
 }
 
 /// What the page of a trace is made of.
@@ -43,6 +67,8 @@ pub struct TracePage {
 pub struct TraceSource<'a> {
     /// The trace.
     pub trace: &'a Trace,
+    /// The runs around it.
+    pub tree: &'a TraceTree,
     /// The memories that it was given and that still exist, in their order, as they are now.
     pub given: &'a [Appraisal],
     /// The memory that was learned from it.
@@ -88,11 +114,13 @@ impl TracePage {
     pub fn new(frame: Frame, source: TraceSource<'_>, now: Timestamp) -> Self {
         let TraceSource {
             trace,
+            tree,
             given,
             learned,
             keys,
             is_own,
         } = source;
+        let is_alone = tree.runs.len() < 2 && tree.missing_run_id.is_none();
         let address = |page: &str| in_project(&frame.project, &["traces", trace.id.as_str(), page]);
         Self {
             id: shown(trace.id.as_str()),
@@ -120,6 +148,20 @@ impl TracePage {
                 .review
                 .as_ref()
                 .map(|review| ReviewView::new(review).with_names(keys)),
+            session: trace.session_id.as_deref().map(|session| {
+                let list = query(&[("session", session)]);
+                (shown(session), format!("{}{list}", frame.to("traces")))
+            }),
+            around: if is_alone {
+                Vec::new()
+            } else {
+                let shown = tree.runs.iter().take(MAX_AROUND);
+                shown
+                    .map(|run| AroundRun::new(&frame, run, &trace.id))
+                    .collect()
+            },
+            missing_run: tree.missing_run_id.as_deref().map(shown),
+            more_around: tree.more || tree.runs.len() > MAX_AROUND,
             raw: address("raw"),
             json: address("json"),
             metadata: if trace.metadata.is_empty() {
@@ -129,6 +171,22 @@ impl TracePage {
             },
             rules: trace.reference_context.as_deref().map(shown),
             frame: frame.on("traces"),
+        }
+    }
+}
+
+impl AroundRun {
+    fn new(frame: &Frame, run: &TreeRun, open: &TraceId) -> Self {
+        const MAX_INDENT: u32 = 10;
+
+        let TreeRun { depth, trace } = run;
+        let (state, class) = super::traces::state(trace);
+        Self {
+            address: (trace.id != *open).then(|| frame.to_trace(trace.id.as_str())),
+            indent: "\u{a0}\u{a0}".repeat((*depth).min(MAX_INDENT) as usize),
+            task: line(&trace.task, 80),
+            state,
+            class,
         }
     }
 }

@@ -1,7 +1,7 @@
 use askama::Template;
 use jiff::Timestamp;
-use reflect_engine::store::{TraceFilter, TraceOverview, TraceSearch};
-use reflect_types::{IngestStatus, Page, Reviewer, TraceId, Verdict};
+use reflect_engine::store::{TraceFilter, TraceSearch};
+use reflect_types::{IngestStatus, Page, Reviewer, TraceId, TraceOverview, Verdict};
 
 use super::FirstTrace;
 use crate::frame::Frame;
@@ -18,6 +18,8 @@ pub struct TraceFilters {
     pub state: String,
     /// The model.
     pub model: String,
+    /// The session.
+    pub session: String,
     /// The last trace of the previous page.
     pub before: String,
 }
@@ -40,13 +42,15 @@ impl TraceFilters {
             text: self.q.clone(),
             filter: kind.map(|(.., filter)| *filter),
             model: some(&self.model),
+            session: some(&self.session),
             before: some(&self.before).map(TraceId::new),
             limit: TraceSearch::DEFAULT_LIMIT,
         }
     }
 
     fn is_set(&self) -> bool {
-        !self.q.trim().is_empty() || !self.state.is_empty() || !self.model.is_empty()
+        let set = [&self.state, &self.model, &self.session];
+        !self.q.trim().is_empty() || set.iter().any(|filter| !filter.is_empty())
     }
 }
 
@@ -86,12 +90,14 @@ impl TracesPage {
         now: Timestamp,
     ) -> Self {
         let next = page.cursor().map(|last| {
-            let (q, state, model) = (&filters.q, &filters.state, &filters.model);
+            let (q, state) = (&filters.q, &filters.state);
+            let (model, session) = (&filters.model, &filters.session);
             let before = last.id.as_str();
             let parameters = [
                 ("q", q.as_str()),
                 ("state", state),
                 ("model", model),
+                ("session", session),
                 ("before", before),
             ];
             format!("{}{}", frame.to("traces"), query(&parameters))
@@ -140,7 +146,7 @@ impl Row {
 }
 
 /// The state of a trace in a word, and the class of its colour.
-fn state(trace: &TraceOverview) -> (&'static str, &'static str) {
+pub(super) fn state(trace: &TraceOverview) -> (&'static str, &'static str) {
     match (&trace.ingest_status, trace.verdict) {
         (IngestStatus::Failed, _) => ("not learned", "warn"),
         (IngestStatus::Queued | IngestStatus::Processing, _) => ("learning", ""),

@@ -1,11 +1,11 @@
 //! Lists for people: traces without their long fields, and what to review first.
 
-use reflect_types::{MemoryId, MemoryRecord, Page, ProjectId, Validate as _};
+use reflect_types::{MemoryId, MemoryRecord, Page, ProjectId, TraceOverview, Validate as _};
 
 use super::handle::Engine;
 use crate::error::Result;
 use crate::learn::review_value::{self, ReviewReason, Tested};
-use crate::store::{TraceOverview, TraceSearch, WaitingTrace};
+use crate::store::{TraceSearch, WaitingTrace};
 
 /// The traces that are compared for the queue: the newest ones.
 const MAX_COMPARED: usize = 500;

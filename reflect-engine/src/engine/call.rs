@@ -40,6 +40,9 @@ impl Engine {
             Request::GetTrace(get) => {
                 Reply::GetTrace(self.get_trace(project, &get.trace_id).await?)
             }
+            Request::GetTraceTree(get) => {
+                Reply::GetTraceTree(self.trace_tree(project, &get.trace_id).await?)
+            }
             Request::DeleteTraces(delete) => {
                 Reply::DeleteTraces(self.delete_traces(project, delete).await?)
             }

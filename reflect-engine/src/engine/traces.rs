@@ -2,7 +2,7 @@
 
 use reflect_types::{
     CreateTrace, DeleteTraces, DeletedTraces, IngestStatus, ListTraces, ModelVerdict, Page,
-    ProjectId, Review, ReviewMode, Trace, TraceId, TraceReceipt,
+    ProjectId, Review, ReviewMode, Trace, TraceId, TraceReceipt, TraceTree,
 };
 
 use super::handle::Engine;
@@ -66,6 +66,13 @@ impl Engine {
     ) -> Result<Undecoded<Trace>> {
         let core = self.checked(project, id)?;
         let found = core.store.trace_json(project, id).await?;
+        found.ok_or_else(|| no_trace(id))
+    }
+
+    /// The runs that a trace is a part of, and those within them.
+    pub async fn trace_tree(&self, project: &ProjectId, id: &TraceId) -> Result<TraceTree> {
+        let core = self.checked(project, id)?;
+        let found = core.store.trace_tree(project, id).await?;
         found.ok_or_else(|| no_trace(id))
     }
 

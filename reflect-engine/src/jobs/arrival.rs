@@ -25,6 +25,8 @@ pub(crate) fn new_trace(
         metadata: trace.metadata,
         reference_context: trace.reference_context,
         arm: trace.arm,
+        parent_run_id: trace.parent_run_id,
+        session_id: trace.session_id,
         idempotency_key: trace.idempotency_key,
         key_id,
         creates_project,

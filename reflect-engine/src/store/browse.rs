@@ -2,7 +2,7 @@
 
 use async_trait::async_trait;
 use reflect_types::{
-    IngestStatus, MemoryId, MemoryRecord, ModelVerdict, Page, ProjectId, Reviewer, TraceId, Verdict,
+    MemoryId, MemoryRecord, ModelVerdict, Page, ProjectId, TraceId, TraceOverview, TraceTree,
 };
 
 use super::MemoryKey;
@@ -18,6 +18,9 @@ pub trait Browse {
         project: &ProjectId,
         search: &TraceSearch,
     ) -> Result<Page<TraceOverview>>;
+
+    /// A trace with the runs that it is a part of, and those within it.
+    async fn trace_tree(&self, project: &ProjectId, id: &TraceId) -> Result<Option<TraceTree>>;
 
     /// The models of the project's traces, sorted, at most [`TraceSearch::MAX_MODELS`].
     async fn trace_models(&self, project: &ProjectId) -> Result<Vec<String>>;
@@ -47,6 +50,8 @@ pub struct TraceSearch {
     pub filter: Option<TraceFilter>,
     /// Only traces of this model.
     pub model: Option<String>,
+    /// Only traces of this session.
+    pub session: Option<String>,
     /// Only traces older than this one.
     pub before: Option<TraceId>,
     /// The length of a page; 0 for the default.
@@ -77,32 +82,6 @@ pub enum TraceFilter {
     Judged,
     /// Nothing could be learned from its review.
     NotLearned,
-}
-
-/// A trace in a list.
-#[derive(Clone, Debug, PartialEq)]
-pub struct TraceOverview {
-    /// The trace.
-    pub id: TraceId,
-    /// The beginning of its task.
-    pub task: String,
-    /// The model that ran.
-    pub model: Option<String>,
-    /// When it was stored, in RFC 3339.
-    pub created_at: String,
-    /// The state of its ingestion.
-    pub ingest_status: IngestStatus,
-    /// The verdict of its review.
-    pub verdict: Option<Verdict>,
-    /// Who gave the review.
-    pub reviewer: Option<Reviewer>,
-    /// The number of memories it was given.
-    pub given: u64,
-}
-
-impl TraceOverview {
-    /// The longest beginning of a task, in characters.
-    pub const MAX_TASK: usize = 300;
 }
 
 /// A trace that waits for a person's review.

@@ -35,7 +35,7 @@ pub use archive::{Archive, EmbeddedPiece};
 #[cfg(any(test, feature = "test-support"))]
 #[doc(hidden)]
 pub use audit::assert_consistent;
-pub use browse::{Browse, TraceFilter, TraceOverview, TraceSearch, UsedMemory, WaitingTrace};
+pub use browse::{Browse, TraceFilter, TraceSearch, UsedMemory, WaitingTrace};
 pub use find::{FoundTrace, TraceKey, labels};
 pub use job::{ClaimedJob, Claims, JobKey, JobKind, Lease, ProjectRow, Subject};
 pub(crate) use memory::STAGED;

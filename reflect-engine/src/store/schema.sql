@@ -46,6 +46,9 @@ CREATE TABLE trace (
     key_id             TEXT,
     -- The side of the comparison with and without memories; NULL where the run took part in none.
     arm                TEXT,
+    -- The run that it was a part of, by its idempotency key: no reference, because runs arrive in any order.
+    parent_run_id      TEXT,
+    session_id         TEXT,
     model              {TEXT},
     created_at         {TEXT} NOT NULL,
     metadata           TEXT NOT NULL,
@@ -59,6 +62,8 @@ CREATE TABLE trace (
     UNIQUE (project, id)
 ){TABLE};
 
+CREATE INDEX trace_by_parent ON trace (project, parent_run_id, key) WHERE parent_run_id IS NOT NULL;
+CREATE INDEX trace_by_session ON trace (project, session_id, key) WHERE session_id IS NOT NULL;
 CREATE INDEX trace_by_model ON trace (project, model, key);
 -- What a report counts, without reading the texts of runs.
 CREATE INDEX trace_outcome ON trace (project, created_at, arm, model);

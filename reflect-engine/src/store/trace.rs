@@ -24,7 +24,11 @@ pub struct NewTrace {
     pub reference_context: Option<String>,
     /// The side of the comparison with and without memories.
     pub arm: Option<Arm>,
-    /// The caller's key of this submission.
+    /// The run that it was a part of.
+    pub parent_run_id: Option<String>,
+    /// The session that it belongs to.
+    pub session_id: Option<String>,
+    /// The caller's key of this submission, which is the ID of the run.
     pub idempotency_key: Option<String>,
     /// The API key it is recorded with.
     pub key_id: Option<KeyId>,

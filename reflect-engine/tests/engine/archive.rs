@@ -30,6 +30,8 @@ async fn fill(engine: &Engine) {
     let mut first = CreateTrace::new("Refund order 7", vec![Message::assistant("done")]);
     first.metadata.insert("team".into(), json!("eu"));
     first.idempotency_key = Some("key-1".to_owned());
+    first.parent_run_id = Some("key-0".to_owned());
+    first.session_id = Some("ticket 7".to_owned());
     let first = engine.create_trace(&project, first).await.unwrap();
     let judged = engine
         .review_trace(&project, &first.trace_id, Review::fail("too late"))

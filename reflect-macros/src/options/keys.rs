@@ -19,7 +19,7 @@ pub(super) enum Kind {
 }
 
 /// The kind of each key, and an example, which begins with the key.
-const KEYS: [(Kind, &str); 24] = [
+const KEYS: [(Kind, &str); 25] = [
     (Kind::Client, "client = self.client"),
     (Kind::Task, "task = question"),
     (Kind::Query, "query = QueryOptions::default()"),
@@ -31,6 +31,7 @@ const KEYS: [(Kind, &str); 24] = [
     (Kind::Map, r#"metadata_filter = [("customer", "acme")]"#),
     (Kind::Map, r#"metadata = [("customer", "acme")]"#),
     (Kind::Text, r#"model = "gpt-5.4-mini""#),
+    (Kind::Text, "session = conversation_id"),
     (Kind::Text, "reference_context = POLICY"),
     (Kind::Number(0.0, 1.0), "alpha = 0.3"),
     (Kind::UntilLearned, "until_learned = true"),

@@ -322,7 +322,7 @@ impl ClientBuilder {
             .control_share
             .map_or(Ok(()), Arm::check_share)?;
         let client = ReflectClient::with_core(self.core(transport, worker)?);
-        client.handle().outbox().send_left_overs();
+        client.handle().send_left_overs();
         Ok(client)
     }
 

@@ -129,7 +129,17 @@ impl<A: HasTrace, M> Call<A, M> {
         })
     }
 
-    /// A key of your own, under which the run is stored at most once; a new one by default.
+    /// The run that this one was a part of, by its [ID](crate::TraceContext::run_id).
+    pub fn parent_run(self, run_id: impl Into<String>) -> Self {
+        self.set_trace(|trace| trace.parent_run_id = Some(run_id.into()))
+    }
+
+    /// The conversation, ticket or job that the run belongs to.
+    pub fn session(self, id: impl Into<String>) -> Self {
+        self.set_trace(|trace| trace.session_id = Some(id.into()))
+    }
+
+    /// A key of your own, under which the run is stored at most once, and which is its ID; a new one by default.
     pub fn idempotency_key(self, key: impl Into<String>) -> Self {
         self.set_trace(|trace| trace.idempotency_key = Some(key.into()))
     }

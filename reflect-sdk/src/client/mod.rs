@@ -11,6 +11,7 @@ mod handle;
 mod lifetime;
 mod memories;
 mod query;
+mod review_run;
 #[cfg(feature = "macros")]
 mod scope;
 mod traces;
@@ -36,6 +37,8 @@ pub use self::lifetime::FlushGuard;
 pub use self::memories::{AugmentWithMemories, CreateMemory};
 pub use self::query::QueryOptions;
 pub(crate) use self::query::query_setters;
+pub use self::review_run::ReviewRun;
+pub(crate) use self::review_run::review_once_arrived;
 #[cfg(feature = "macros")]
 pub use self::scope::WithClient;
 use crate::core::Core;

@@ -1,6 +1,6 @@
 use reflect_types::{
-    ChangeReview, CreateSkill, DeleteTraces, GetSkill, GetTrace, IngestStatus, ListOrder,
-    ListTraces, RetryTrace, Review, ReviewByKey, ReviewStatus, ReviewTrace, TraceId,
+    ChangeReview, CreateSkill, DeleteTraces, GetSkill, GetTrace, GetTraceTree, IngestStatus,
+    ListOrder, ListTraces, RetryTrace, Review, ReviewByKey, ReviewStatus, ReviewTrace, TraceId,
     WithdrawReview,
 };
 use serde_json::Value;
@@ -32,6 +32,11 @@ impl<M> ReflectClient<M> {
         self.call(GetTrace::new(trace))
     }
 
+    /// A trace with the runs that it is a part of, and those within it.
+    pub fn get_trace_tree(&self, trace: impl Into<TraceId>) -> Call<GetTraceTree, M> {
+        self.call(GetTraceTree::new(trace))
+    }
+
     /// Retries the failed ingestion of a trace.
     pub fn retry_trace(&self, trace: impl Into<TraceId>) -> Call<RetryTrace, M> {
         self.call(RetryTrace::new(trace))
@@ -59,6 +64,9 @@ options! { ListTraces, list:
     /// Only traces whose ingestion failed; [`retry_trace`](ReflectClient::retry_trace) queues them
     /// again.
     failed() => list.ingest_status = Some(IngestStatus::Failed);
+
+    /// Only traces of this session.
+    session(id: impl Into<String>) => list.session_id = Some(id.into());
 
     /// The maximum number of traces, from 1 to 1,000; 100 by default.
     limit(limit: u32) => list.limit = Some(limit);

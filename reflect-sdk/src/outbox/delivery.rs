@@ -1,18 +1,22 @@
 //! The outcome of one run, for everyone who waits for it.
 
 use std::pin::pin;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
 use reflect_types::{TraceId, TraceReceipt};
 use tokio::sync::Notify;
+use uuid::Uuid;
 
-use crate::core::block_on;
+use crate::core::{Core, block_on};
 use crate::error::{Error, Result};
 
 /// A cell that is settled once the run has arrived, or will not.
 #[derive(Debug, Default)]
 pub(crate) struct Delivery {
+    run_id: Uuid,
+    /// The client's, which a delivery does not keep alive.
+    core: Weak<Core>,
     state: Mutex<State>,
     settled: Notify,
 }
@@ -24,6 +28,23 @@ struct State {
 }
 
 impl Delivery {
+    pub(super) fn new(run_id: Uuid, core: &Arc<Core>) -> Self {
+        Self {
+            run_id,
+            core: Arc::downgrade(core),
+            ..Self::default()
+        }
+    }
+
+    pub(crate) fn run_id(&self) -> Uuid {
+        self.run_id
+    }
+
+    /// The core of the client; `None` once that is gone.
+    pub(crate) fn core(&self) -> Option<Arc<Core>> {
+        self.core.upgrade()
+    }
+
     /// Notes that the run is stored; its memory is still to come.
     pub(crate) fn stored(&self, id: &TraceId) {
         self.lock().trace_id = Some(id.clone());

@@ -11,6 +11,7 @@ mod pending_run;
 mod queue;
 #[cfg(any(feature = "flush-at-exit", feature = "panic-hook"))]
 pub(crate) mod registry;
+mod runs;
 
 use std::sync::{Arc, Weak};
 use std::time::Duration;
@@ -21,6 +22,7 @@ pub(crate) use self::delivery::Delivery;
 pub(crate) use self::pending_run::PendingRun;
 use self::pending_run::{Progress, report_failure};
 use self::queue::{Queue, QueuedRun, Submission};
+pub(crate) use self::runs::Runs;
 use crate::core::{Cause, Core, DeliveryStats, Overflow, block_on};
 use crate::error::Error;
 use crate::spool::Spool;
@@ -75,13 +77,14 @@ impl Outbox {
     }
 
     /// Sends what an earlier client had to leave on disk. Nothing is started if there is nothing.
-    pub(crate) fn send_left_overs(&self) {
+    pub(crate) fn send_left_overs(&self, runs: &Runs) {
         let Some(spool) = &self.core.spool else {
             return;
         };
         let left = spool.take_over();
         for entry in left.entries {
-            self.enqueue(PendingRun::left_over(Arc::clone(&self.core), entry));
+            let delivery = runs.add(entry.run_id(), &self.core);
+            self.enqueue(PendingRun::on_disk(Arc::clone(&self.core), entry, delivery));
         }
         if let Some(error) = left.problem {
             let what = format!("some spooled runs cannot be sent: {error}");

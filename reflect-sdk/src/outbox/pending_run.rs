@@ -57,10 +57,7 @@ pub(super) struct SpooledRun {
 
 impl SpooledRun {
     pub(super) fn into_pending(self, core: Arc<Core>) -> PendingRun {
-        PendingRun {
-            delivery: self.delivery,
-            ..PendingRun::left_over(core, self.entry)
-        }
+        PendingRun::on_disk(core, self.entry, self.delivery)
     }
 }
 
@@ -83,12 +80,12 @@ impl PendingRun {
         }
     }
 
-    /// A run that an earlier client left on disk.
-    pub(super) fn left_over(core: Arc<Core>, entry: Entry) -> Self {
+    /// A run that is read when it is sent.
+    pub(super) fn on_disk(core: Arc<Core>, entry: Entry, delivery: Arc<Delivery>) -> Self {
         Self {
             core,
             content: Content::OnDisk,
-            delivery: Arc::default(),
+            delivery,
             until_learned: None,
             entry: Some(entry),
             failed: 0,

@@ -57,6 +57,13 @@ pub(crate) struct Entry {
     bytes: u64,
 }
 
+impl Entry {
+    /// The ID of the run, which is its idempotency key.
+    pub(crate) fn run_id(&self) -> &str {
+        &self.name.key
+    }
+}
+
 /// Why a spooled run cannot be read.
 #[derive(Debug)]
 pub(crate) enum Missing {

@@ -148,6 +148,14 @@ pub fn model(run: TraceBuilder, name: Option<String>) -> TraceBuilder {
     }
 }
 
+/// Sets the session.
+pub fn session(run: TraceBuilder, id: Option<String>) -> TraceBuilder {
+    match id {
+        Some(id) => run.session(id),
+        None => run,
+    }
+}
+
 /// Sets the reference context.
 pub fn reference_context(run: TraceBuilder, text: Option<String>) -> TraceBuilder {
     match text {

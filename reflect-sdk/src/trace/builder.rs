@@ -133,6 +133,12 @@ impl TraceBuilder {
         self
     }
 
+    /// The conversation, ticket or job that the run belongs to; by default that of the run around it.
+    pub fn session(mut self, id: impl Into<String>) -> Self {
+        self.options.session = Some(id.into());
+        self
+    }
+
     /// Adds to the metadata. The output's value under the same key wins.
     pub fn metadata(mut self, key: impl Into<String>, value: impl Into<Value>) -> Self {
         self.options.metadata.insert(key.into(), value.into());
@@ -150,6 +156,7 @@ pub(super) struct Options {
     pub(super) reference_context: Option<String>,
     pub(super) alpha: Option<f64>,
     pub(super) model: Option<String>,
+    pub(super) session: Option<String>,
     pub(super) metadata: Metadata,
 }
 

@@ -40,8 +40,7 @@ struct Live {
     augmented: Option<String>,
     retrieval_error: Option<Error>,
     arm: Option<Arm>,
-    /// Whether another run names this one as its parent.
-    has_children: AtomicBool,
+    session: Option<String>,
     notes: Mutex<Notes>,
     ended: AtomicBool,
     delivery: Arc<Delivery>,
@@ -71,21 +70,22 @@ pub(super) struct Conclusion {
 }
 
 impl TraceContext {
+    /// A run that starts here.
     pub(super) fn new(
         id: String,
         arm: Option<Arm>,
         task: String,
         memories: Result<Vec<Memory>, Error>,
         style: PromptStyle,
-        parent: Option<TraceContext>,
+        session: Option<String>,
+        delivery: Arc<Delivery>,
     ) -> Self {
         let (memories, retrieval_error) = match memories {
             Ok(memories) => (memories, None),
             Err(error) => (Vec::new(), Some(error)),
         };
-        if let Some(parent) = parent.as_ref().and_then(Self::live) {
-            parent.has_children.store(true, Ordering::Relaxed);
-        }
+        let parent = parent();
+        let session = session.or_else(|| parent.as_ref()?.session_id().map(str::to_owned));
         let span = tracing::info_span!(
             target: "reflect",
             "reflect.run",
@@ -102,10 +102,10 @@ impl TraceContext {
             augmented,
             retrieval_error,
             arm,
-            has_children: AtomicBool::new(false),
+            session,
             notes: Mutex::default(),
             ended: AtomicBool::new(false),
-            delivery: Arc::default(),
+            delivery,
             span,
         };
         Self(Arc::new(Run {
@@ -194,8 +194,8 @@ impl TraceContext {
         }
     }
 
-    /// The ID of the run, known from its start. The metadata of a trace with a parent or a child has
-    /// it as `run_id`, and that of the parent as `parent_run_id`.
+    /// The ID of the run, known from its start: [`review_run`](crate::ReflectClient::review_run) takes it, and the
+    /// traces of runs that start within it name it as their `parent_run_id`.
     pub fn run_id(&self) -> &str {
         self.0.id.get_or_init(idempotency_key)
     }
@@ -205,9 +205,9 @@ impl TraceContext {
         self.0.parent.as_ref()
     }
 
-    pub(super) fn has_children(&self) -> bool {
-        self.live()
-            .is_some_and(|live| live.has_children.load(Ordering::Relaxed))
+    /// The session that the run belongs to: [its own](super::TraceBuilder::session), or that of the run around it.
+    pub fn session_id(&self) -> Option<&str> {
+        self.live()?.session.as_deref()
     }
 
     /// `None` for a run of a disabled client.

@@ -31,7 +31,7 @@ mod stream_fn;
 pub use self::attribute::{
     ContextParameter, OptionalText, Pairs, Refusal, TaskText, Text, TextValue, foreign,
     is_recorded, metadata, metadata_filter, model, open, open_strictly, pairs, reference_context,
-    run, run_whole, task_text, text, unstarted,
+    run, run_whole, session, task_text, text, unstarted,
 };
 pub use self::builder::{LearningLimit, OnCancel, TraceBuilder};
 pub use self::context::TraceContext;

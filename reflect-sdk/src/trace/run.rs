@@ -281,12 +281,6 @@ fn trace(context: &TraceContext, options: Options, output: TraceOutput) -> Creat
     #[cfg(feature = "tracing")]
     let has_trajectory = super::framework_spans::has_trajectory(context, &output);
     let mut metadata = options.metadata;
-    if let Some(parent) = context.parent() {
-        metadata.insert("parent_run_id".to_owned(), parent.run_id().into());
-    }
-    if context.parent().is_some() || context.has_children() {
-        metadata.insert("run_id".to_owned(), context.run_id().into());
-    }
     metadata.extend(output.metadata);
     let alpha = output.alpha.or(options.alpha);
     let trace = CreateTrace {
@@ -305,6 +299,8 @@ fn trace(context: &TraceContext, options: Options, output: TraceOutput) -> Creat
             ..Review::new(result)
         }),
         arm: context.arm().cloned(),
+        parent_run_id: context.parent().map(|parent| parent.run_id().to_owned()),
+        session_id: context.session_id().map(str::to_owned),
         idempotency_key: Some(context.run_id().to_owned()),
     };
     #[cfg(feature = "tracing")]

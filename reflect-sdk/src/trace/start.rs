@@ -128,8 +128,11 @@ impl TraceBuilder {
             Ok((arm, memories)) => (arm, Ok(memories)),
             Err(error) => (self.outer_arm(), Err(error)),
         };
-        let context = TraceContext::new(id, arm, self.task, memories, self.query.style, parent());
-        OpenRun::new(self.client, context, self.options)
+        let (style, delivery) = (self.query.style, self.client.follow(&id));
+        let mut options = self.options;
+        let session = options.session.take();
+        let context = TraceContext::new(id, arm, self.task, memories, style, session, delivery);
+        OpenRun::new(self.client, context, options)
     }
 
     /// The arm of the run around this one, which is that of this one too: what the inner run is given

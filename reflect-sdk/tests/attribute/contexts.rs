@@ -64,9 +64,8 @@ fn nested_runs_know_their_parent_and_give_its_context_back() {
     let recorded = world.recorded();
     assert_eq!(recorded.len(), 4);
     let outer = recorded.iter().find(|trace| trace.task == "outer").unwrap();
-    let run = outer.metadata.get("run_id").unwrap();
     for child in recorded.iter().filter(|trace| trace.task != "outer") {
-        assert_eq!(child.metadata.get("parent_run_id"), Some(run), "{child:?}");
+        assert_eq!(child.parent_run_id, outer.idempotency_key, "{child:?}");
     }
 }
 
@@ -110,7 +109,7 @@ fn a_run_that_is_not_recorded_is_not_a_parent() {
         unreachable!("{recorded:?}")
     };
     for child in [one, other] {
-        assert_eq!(child.metadata["parent_run_id"], outer.metadata["run_id"]);
+        assert_eq!(child.parent_run_id, outer.idempotency_key);
     }
 }
 

@@ -131,19 +131,37 @@ async fn a_run_within_a_run_names_its_parent() {
     assert!(TraceContext::current().is_none());
     assert!(client.flush(LIMIT).await.all_sent());
     let traces = script.taken();
-    let (inner, outer) = (&traces[0].metadata, &traces[1].metadata);
-    assert_eq!(inner["parent_run_id"], outer["run_id"]);
-    assert!(!outer.contains_key("parent_run_id"));
+    let (inner, outer) = (&traces[0], &traces[1]);
+    assert_eq!(inner.parent_run_id, outer.idempotency_key);
+    assert_eq!(outer.parent_run_id, None);
     assert_eq!(judged(&traces[1]), (Verdict::Fail, "after inner"));
 }
 
 #[test]
-fn a_run_alone_has_no_run_ids_in_its_metadata() {
+fn a_run_has_the_session_of_the_run_around_it_unless_it_has_its_own() {
     let script = Arc::new(Script::default());
     let client = client(&script);
-    client.trace("task").run(|_| "done");
+    let run = |task: &str| client.trace(task).no_retrieval();
+    run("outer").session("ticket 7").run(|outer| {
+        assert_eq!(outer.session_id(), Some("ticket 7"));
+        run("inner").run(|_| run("innermost").run(|_| "done"));
+        run("other").session("ticket 8").run(|_| "done")
+    });
     client.blocking().flush(LIMIT);
-    assert!(script.taken()[0].metadata.is_empty());
+    let mut sessions: Vec<_> = script
+        .taken()
+        .into_iter()
+        .map(|trace| (trace.task, trace.session_id.unwrap()))
+        .collect();
+    sessions.sort_unstable();
+    let sessions: Vec<_> = sessions.iter().map(|(task, id)| (&**task, &**id)).collect();
+    let expected = [
+        ("inner", "ticket 7"),
+        ("innermost", "ticket 7"),
+        ("other", "ticket 8"),
+        ("outer", "ticket 7"),
+    ];
+    assert_eq!(sessions, expected);
 }
 
 #[tokio::test]

@@ -50,7 +50,7 @@ impl Folder {
         runs.collect()
     }
 
-    fn client(&self, script: &Arc<Script>) -> ReflectClient {
+    pub(crate) fn client(&self, script: &Arc<Script>) -> ReflectClient {
         self.build(builder(), script)
     }
 

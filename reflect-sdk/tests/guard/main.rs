@@ -13,6 +13,7 @@ mod outages;
 mod places;
 mod processes;
 mod queue;
+mod reviewing;
 mod script;
 mod streams;
 mod submitting;

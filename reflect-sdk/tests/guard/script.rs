@@ -164,6 +164,7 @@ impl Transport for Script {
                 Request::QueryMemories(query) => Reply::QueryMemories(self.query(query).await?),
                 Request::CreateTrace(trace) => Reply::CreateTrace(self.create(trace).await?),
                 Request::GetTrace(get) => Reply::GetTrace(self.get(&get.trace_id)?),
+                Request::ReviewTrace(review) => Reply::ReviewTrace(self.get(&review.trace_id)?),
                 _ => return Err(refused(&ErrorCode::NotFound)),
             })
         })

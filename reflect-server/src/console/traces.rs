@@ -21,6 +21,7 @@ pub(super) async fn list(visit: Visit) -> Result<Response, Problem> {
         q: visit.query.text("q"),
         state: visit.query.text("state"),
         model: visit.query.text("model"),
+        session: visit.query.text("session"),
         before: visit.query.text("before"),
     };
     let engine = visit.engine();
@@ -42,7 +43,9 @@ pub(super) async fn list(visit: Visit) -> Result<Response, Problem> {
 /// A trace.
 pub(super) async fn one(visit: Visit) -> Result<Response, Problem> {
     visit.require::<GetTrace>()?;
-    let OpenTrace { slot, trace, given } = OpenTrace::read(&visit, &trace_id(&visit)).await?;
+    let id = trace_id(&visit);
+    let tree = visit.engine().trace_tree(&visit.project, &id).await?;
+    let OpenTrace { slot, trace, given } = OpenTrace::read(&visit, &id).await?;
     let mut learned = Vec::new();
     if visit.may::<ListMemories>() {
         let id = trace.created_memory_id.as_slice();
@@ -51,6 +54,7 @@ pub(super) async fn one(visit: Visit) -> Result<Response, Problem> {
     let keys = visit.keys().await?;
     let source = TraceSource {
         trace: &trace,
+        tree: &tree,
         given: &given,
         learned: learned.first(),
         keys: &keys,

@@ -1,18 +1,18 @@
 //! The table of endpoints: what carries out each operation, and what the document says of it.
 
 use axum::routing::{MethodFilter, MethodRouter};
-use reflect_types::openapi::{id, listed_status, time};
+use reflect_types::openapi::{id, listed_status, session_id, time};
 use reflect_types::{
     ApiKey, ArchivedMemory, ArchivedTrace, Bootstrap, Bootstrapped, ChangeRecord, ChangeReview,
     CreateApiKey, CreateSkill, CreateTrace, CreatedApiKey, DeleteMemory, DeleteProject,
     DeleteTraces, DeletedMemory, DeletedProject, DeletedTraces, ExplainMemories, Explanation,
     ExportMemories, ExportOverview, ExportTraces, GetHealth, GetMemory, GetReport, GetSettings,
-    GetSkill, GetStats, GetTrace, Health, ImportProject, ImportReport, IngestStatus, ListApiKeys,
-    ListMemories, ListMemoryChanges, ListOrder, ListProjects, ListTraces, ListUndos, Memory,
-    MemoryHistory, MemoryUpdate, Method, Operation, Overview, ProjectSettings, ProjectSummary,
-    QueryMemories, Report, RetryTrace, Review, ReviewByKey, ReviewStatus, ReviewTrace,
-    RevokeApiKey, Skill, Stats, Trace, TraceReceipt, Undo, UndoRecord, UndoReport, UpdateMemory,
-    UpdateProject, WithdrawReview,
+    GetSkill, GetStats, GetTrace, GetTraceTree, Health, ImportProject, ImportReport, IngestStatus,
+    ListApiKeys, ListMemories, ListMemoryChanges, ListOrder, ListProjects, ListTraces, ListUndos,
+    Memory, MemoryHistory, MemoryUpdate, Method, Operation, Overview, ProjectSettings,
+    ProjectSummary, QueryMemories, Report, RetryTrace, Review, ReviewByKey, ReviewStatus,
+    ReviewTrace, RevokeApiKey, Skill, Stats, Trace, TraceReceipt, TraceTree, Undo, UndoRecord,
+    UndoReport, UpdateMemory, UpdateProject, WithdrawReview,
 };
 use utoipa::PartialSchema as _;
 
@@ -140,6 +140,7 @@ endpoints! {
     [ListTraces] traces::list, pages<Trace>(ListTraces::DEFAULT_LIMIT),
         query("review_status", "Only traces with this review status", ReviewStatus::schema()),
         query("ingest_status", "Only traces with this ingest status", IngestStatus::schema()),
+        query("session_id", "Only traces of this session", session_id()),
         query("before", "The last trace of the previous page", id()),
         query("after", "The same, oldest first", id()),
         query("order", "The order; that of the cursor by default", ListOrder::schema());
@@ -150,6 +151,9 @@ endpoints! {
     [DeleteTraces] traces::delete, takes<DeleteTraces>(), gives<DeletedTraces>();
     /// One trace.
     [GetTrace] traces::get, gives<Trace>();
+    /// One trace with the runs that it is a part of, outermost first, and those within it, without their messages. A
+    /// run may name another as its parent before that one has arrived.
+    [GetTraceTree] traces::tree, gives<TraceTree>();
     /// Reviews a trace. The reply has the new memory. A repeated verdict changes nothing; another verdict
     /// is a conflict.
     [ReviewTrace] traces::review, takes<Review>(), gives<Trace>();

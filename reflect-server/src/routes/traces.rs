@@ -3,9 +3,9 @@ use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::Response;
 use reflect_types::{
-    ChangeReview, CreateTrace, DeleteTraces, DeletedTraces, GetTrace, IngestStatus, ListTraces,
-    Operation as _, RetryTrace, Review, ReviewByKey, ReviewTrace, Scope, Trace, TraceReceipt,
-    WithdrawReview,
+    ChangeReview, CreateTrace, DeleteTraces, DeletedTraces, GetTrace, GetTraceTree, IngestStatus,
+    ListTraces, Operation as _, RetryTrace, Review, ReviewByKey, ReviewTrace, Scope, Trace,
+    TraceReceipt, TraceTree, WithdrawReview,
 };
 
 use crate::access::{Access, TracePath, bound_alpha, may_create, reviewed};
@@ -56,6 +56,14 @@ pub(super) async fn get(
     let slot = app.replies().acquire(&access.project).await?;
     let trace = app.engine().get_trace_json(&access.project, &id).await?;
     Ok(slot.value(trace))
+}
+
+pub(super) async fn tree(
+    State(app): State<App>,
+    access: Access<GetTraceTree>,
+    TracePath(id): TracePath,
+) -> Result<Json<TraceTree>, ApiError> {
+    Ok(Json(app.engine().trace_tree(&access.project, &id).await?))
 }
 
 pub(super) async fn review(

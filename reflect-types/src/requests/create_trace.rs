@@ -11,7 +11,7 @@ use crate::reflection::AuthoredReflection;
 use crate::review::Review;
 use crate::trace::null_is_default;
 use crate::trajectory::Trajectory;
-use crate::validate::{InvalidField, Validate, at_most, not_blank, small};
+use crate::validate::{InvalidField, Validate, at_most, not_blank, small, without_controls};
 use crate::{IDEMPOTENCY_KEY, Metadata};
 
 /// Stores a run.
@@ -54,7 +54,15 @@ pub struct CreateTrace {
     /// control arm has no retrieved memories.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub arm: Option<Arm>,
-    /// The idempotency key: a repeated key returns the first receipt. It travels in the header
+    /// The ID of the run that this one was a part of: its idempotency key. It need not have arrived.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "openapi", schema(schema_with = crate::openapi::run_id))]
+    pub parent_run_id: Option<String>,
+    /// The conversation, ticket or job that the run belongs to.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "openapi", schema(schema_with = crate::openapi::optional_session_id))]
+    pub session_id: Option<String>,
+    /// The idempotency key, which is the ID of the run: a repeated key returns the first receipt. It travels in the header
     /// [`IDEMPOTENCY_KEY`].
     #[serde(skip)]
     pub idempotency_key: Option<String>,
@@ -69,6 +77,8 @@ impl CreateTrace {
     pub const MAX_MODEL: usize = 200;
     /// The maximum size of the metadata as JSON, in bytes.
     pub const MAX_METADATA: usize = 65_536;
+    /// The maximum length of the session's ID, in characters.
+    pub const MAX_SESSION: usize = 200;
     /// The maximum number of retrieved memories.
     pub const MAX_RETRIEVED: usize = 1_000;
     /// The most bytes of text that a recorder keeps of a stream: as trajectory and as final response, with
@@ -87,6 +97,8 @@ impl CreateTrace {
             reference_context: None,
             review: None,
             arm: None,
+            parent_run_id: None,
+            session_id: None,
             idempotency_key: None,
         }
     }
@@ -108,6 +120,9 @@ impl CreateTrace {
         fit("task", &mut self.task, Self::MAX_TASK);
         if let Some(model) = &mut self.model {
             fit("model", model, Self::MAX_MODEL);
+        }
+        if let Some(session) = &mut self.session_id {
+            fit("session_id", session, Self::MAX_SESSION);
         }
         if let Some(review) = &mut self.review {
             if let Some(feedback) = &mut review.feedback_text {
@@ -165,7 +180,9 @@ impl Validate for CreateTrace {
         small("metadata", &self.metadata, Self::MAX_METADATA)?;
         retrieved(&self.retrieved_memory_ids)?;
         self.consistent_arm()?;
-        self.idempotency_key.as_deref().map_or(Ok(()), usable_key)?;
+        run_id(IDEMPOTENCY_KEY, self.idempotency_key.as_deref())?;
+        run_id("parent_run_id", self.parent_run_id.as_deref())?;
+        session(self.session_id.as_deref())?;
         let Some(review) = &self.review else {
             return Ok(());
         };
@@ -224,16 +241,25 @@ fn leave_out_the_largest(metadata: &mut Metadata, most: usize) {
     }
 }
 
-/// A header carries the key, and an empty one would make a single run of all.
-pub(super) fn usable_key(key: &str) -> Result<(), InvalidField> {
+/// A session is a name in lists and addresses.
+pub(crate) fn session(id: Option<&str>) -> Result<(), InvalidField> {
+    let Some(id) = id else { return Ok(()) };
+    not_blank("session_id", id, "leave it out, or name the conversation")?;
+    without_controls("session_id", id)?;
+    at_most("session_id", id, CreateTrace::MAX_SESSION)
+}
+
+/// The ID of a run is its idempotency key: a header carries it, and an empty one would make a single run of all.
+pub(crate) fn run_id(field: &'static str, key: Option<&str>) -> Result<(), InvalidField> {
     const MAX: usize = CreateTrace::MAX_IDEMPOTENCY_KEY;
 
+    let Some(key) = key else { return Ok(()) };
     if (1..=MAX).contains(&key.len()) && key.bytes().all(|byte| byte.is_ascii_graphic()) {
         return Ok(());
     }
     let problem =
         format!("must have 1 to {MAX} visible ASCII characters: send a new UUID for each run");
-    Err(InvalidField::new(IDEMPOTENCY_KEY, problem))
+    Err(InvalidField::new(field, problem))
 }
 
 impl Layout for CreateTrace {

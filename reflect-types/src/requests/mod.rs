@@ -21,6 +21,7 @@ use serde::de::DeserializeOwned;
 
 pub use self::archive::{ExportMemories, ExportOverview, ExportTraces, ImportProject};
 pub use self::create_trace::CreateTrace;
+pub(crate) use self::create_trace::{run_id, session};
 pub use self::keys::{CreateApiKey, ListApiKeys, RevokeApiKey};
 pub use self::memories::{ExplainMemories, GetMemory, ListMemories, QueryMemories};
 pub use self::memory_changes::{DeleteMemory, ListMemoryChanges, MemoryUpdate, UpdateMemory};
@@ -30,7 +31,7 @@ pub use self::project::{
 pub use self::report::{GetReport, Grouping};
 pub use self::reviews::{ChangeReview, ReviewByKey, ReviewTrace, WithdrawReview};
 pub use self::skill::{CreateSkill, GetSkill};
-pub use self::traces::{DeleteTraces, GetTrace, ListOrder, ListTraces, RetryTrace};
+pub use self::traces::{DeleteTraces, GetTrace, GetTraceTree, ListOrder, ListTraces, RetryTrace};
 pub use self::undo::ListUndos;
 use crate::archive::{ArchivedMemory, ArchivedTrace, ImportReport, Overview};
 use crate::explanation::Explanation;
@@ -44,6 +45,7 @@ use crate::project::{DeletedProject, Health, ProjectSettings, ProjectSummary, St
 use crate::report::Report;
 use crate::skill::Skill;
 use crate::trace::{DeletedTraces, Trace, TraceReceipt};
+use crate::tree::TraceTree;
 use crate::undo::{Undo, UndoRecord, UndoReport};
 use crate::validate::{InvalidField, Validate};
 
@@ -207,6 +209,9 @@ operations! {
     /// One trace.
     GetTrace -> Trace:
         "get_trace" Get "/v1/projects/{project_id}/traces/{trace_id}" [TraceRead] Freely;
+    /// The runs around one.
+    GetTraceTree -> TraceTree:
+        "get_trace_tree" Get "/v1/projects/{project_id}/traces/{trace_id}/tree" [TraceRead] Freely;
     /// Removes traces.
     DeleteTraces -> DeletedTraces:
         "delete_traces" Post "/v1/projects/{project_id}/traces/delete" [TraceWrite | TraceAdmin] Freely;

@@ -1,6 +1,6 @@
 use serde::{Deserialize, Serialize};
 
-use super::create_trace::usable_key;
+use super::create_trace::run_id;
 use super::shapes::{about_one, sent_as_json};
 use crate::Metadata;
 use crate::id::TraceId;
@@ -133,12 +133,8 @@ impl ReviewByKey {
 
 impl Validate for ReviewByKey {
     fn validate(&self) -> Result<(), InvalidField> {
-        if let Some(key) = &self.idempotency_key {
-            usable_key(key).map_err(|invalid| InvalidField {
-                field: "idempotency_key",
-                ..invalid
-            })?;
-        } else if self.metadata.is_empty() {
+        run_id("idempotency_key", self.idempotency_key.as_deref())?;
+        if self.idempotency_key.is_none() && self.metadata.is_empty() {
             return Err(InvalidField::new(
                 "match",
                 "is empty: give the `idempotency_key` of the run, or some of its metadata",

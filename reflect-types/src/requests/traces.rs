@@ -1,5 +1,6 @@
 use serde::{Deserialize, Serialize};
 
+use super::create_trace::session;
 use super::shapes::{about_one, sent_as_json};
 use crate::id::TraceId;
 use crate::layout::{Layout, given, text};
@@ -28,6 +29,9 @@ pub struct ListTraces {
     /// Only traces with this ingest status.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ingest_status: Option<IngestStatus>,
+    /// Only traces of this session.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub session_id: Option<String>,
     /// The maximum number of traces, from 1 to 1,000; 100 by default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub limit: Option<u32>,
@@ -81,6 +85,7 @@ impl Validate for ListTraces {
             let problem = "is for oldest first: use `before` with newest first";
             return Err(InvalidField::new("after", problem));
         }
+        session(self.session_id.as_deref())?;
         page_limit(self.limit, Self::MAX_LIMIT)
     }
 }
@@ -90,6 +95,7 @@ impl Layout for ListTraces {
         given([
             ("review_status", text(self.review_status.as_ref())),
             ("ingest_status", text(self.ingest_status.as_ref())),
+            ("session_id", self.session_id.clone()),
             ("limit", text(self.limit.as_ref())),
             ("before", text(self.before.as_ref())),
             ("after", text(self.after.as_ref())),
@@ -102,6 +108,11 @@ about_one! {
     /// Reads a trace.
     GetTrace(
         /// The trace to read.
+        trace_id: TraceId
+    );
+    /// Reads the runs around one: those that it is a part of, and those within it.
+    GetTraceTree(
+        /// The trace of the run.
         trace_id: TraceId
     );
     /// Retries a failed ingestion.

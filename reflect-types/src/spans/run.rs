@@ -1,6 +1,6 @@
 //! The runs of a trace.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use serde_json::{Map, Value};
 
@@ -42,6 +42,15 @@ pub fn runs(records: Vec<SpanRecord>) -> Runs {
         } else {
             made.without_content += 1;
         }
+    }
+    let known: HashSet<_> = made
+        .runs
+        .iter()
+        .map(|run| run.idempotency_key.clone())
+        .collect();
+    for run in &mut made.runs {
+        run.parent_run_id
+            .take_if(|parent| !known.contains(&Some(parent.clone())));
     }
     made
 }
@@ -119,11 +128,25 @@ fn run(group: &Group, spans: &[Span], kinds: &[Kind]) -> Option<CreateTrace> {
             }
             _ => None,
         },
-        idempotency_key: Some(format!("otlp-{trace_id}-{}", group.id)),
+        session_id: session(members().map(|(span, _)| span)),
+        parent_run_id: group.parent.as_ref().map(|id| run_id(trace_id, id)),
+        idempotency_key: Some(run_id(trace_id, &group.id)),
         ..CreateTrace::new(task, trajectory)
     };
     run.shorten();
     Some(run)
+}
+
+fn run_id(trace_id: &str, span_id: &str) -> String {
+    format!("otlp-{trace_id}-{span_id}")
+}
+
+/// The conversation, if its ID can be the name of a session.
+fn session<'a>(mut spans: impl Iterator<Item = &'a Span>) -> Option<String> {
+    let names = ["session.id", "gen_ai.conversation.id"];
+    let id = spans.find_map(|span| first_text(&span.attributes, &names))?;
+    crate::requests::session(Some(id)).ok()?;
+    Some(id.to_owned())
 }
 
 /// The text of the user's last message.
@@ -245,10 +268,6 @@ fn metadata(group: &Group, spans: &[Span], kinds: &[Kind]) -> Metadata {
         let found = members().find_map(|span| first_text(&span.attributes, names));
         found.map(Value::from)
     };
-    put(
-        "session_id",
-        first(&["session.id", "gen_ai.conversation.id"]),
-    );
     put("agent", first(&["gen_ai.agent.name", "agent.name"]));
     put("service", first(&["service.name"]));
     let calls = || members_of(group, spans, kinds, Kind::Model);

@@ -231,7 +231,6 @@ fn metadata_session_and_error_come_from_attributes() {
     }];
     let run = only_run(vec![top, span("b", Some("a"), 2, chat("Refund", "?"))]);
     for (name, value) in [
-        ("session_id", "s-1"),
         ("team", "eu"),
         ("ticket", "123"),
         ("tenant", "t-1"),
@@ -240,6 +239,26 @@ fn metadata_session_and_error_come_from_attributes() {
     ] {
         assert_eq!(run.metadata[name], value, "{name}");
     }
+    assert_eq!(run.session_id.as_deref(), Some("s-1"));
+}
+
+#[test]
+fn a_run_within_another_names_it() {
+    let task = |task: &str| json!({"reflect.task": task});
+    let made = runs(records(vec![
+        span("http", None, 0, json!({"http.method": "POST"})),
+        span("plan", Some("http"), 1, task("Plan")),
+        span("p1", Some("plan"), 2, chat("Plan", "First this")),
+        span("step", Some("p1"), 3, task("Step")),
+        span("s1", Some("step"), 4, chat("Step", "Done")),
+    ]));
+    let parents: Vec<_> = made
+        .runs
+        .iter()
+        .map(|run| run.parent_run_id.clone())
+        .collect();
+    // The request that the outer one came with is no run.
+    assert_eq!(parents, [None, made.runs[0].idempotency_key.clone()]);
 }
 
 #[test]

@@ -10,6 +10,8 @@ use super::kind::Kind;
 pub(super) struct Group {
     /// The id of the span that the others are below, or of the oldest if that one never arrived.
     pub(super) id: String,
+    /// The id of the group that this one is within.
+    pub(super) parent: Option<String>,
     /// The place of that span.
     pub(super) top: Option<usize>,
     /// The places of all spans, oldest first.
@@ -44,12 +46,18 @@ pub(super) fn groups(spans: &[Span], kinds: &[Kind]) -> Vec<Group> {
             };
             groups.push(Group {
                 id,
+                parent: None,
                 top,
                 members: Vec::new(),
             });
             groups.len() - 1
         });
         groups[place].members.push(at);
+    }
+    for place in 0..groups.len() {
+        let above = groups[place].top.and_then(|top| parents[top]);
+        let above = above.and_then(|above| places.get(&owners[above]?));
+        groups[place].parent = above.map(|&above| groups[above].id.clone());
     }
     groups
 }

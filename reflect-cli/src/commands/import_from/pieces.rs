@@ -36,7 +36,6 @@ pub(super) fn of_run(
     });
     let trace = ArchivedTrace {
         trace,
-        idempotency_key: None,
         receipt: IngestStatus::Completed,
         judgement,
         past_reviews: Vec::new(),

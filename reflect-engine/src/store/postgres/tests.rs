@@ -151,6 +151,8 @@ async fn postgres_keeps_serving_while_a_newer_version_migrates() {
             metadata: Metadata::new(),
             reference_context: None,
             arm: None,
+            parent_run_id: None,
+            session_id: None,
             idempotency_key: None,
             key_id: None,
             creates_project: true,

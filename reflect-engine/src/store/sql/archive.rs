@@ -71,7 +71,7 @@ async fn archived_traces(
     let after = ("after", after.map(TraceId::as_str));
     let after = projects::cursor(db, Some(project), projects::TRACES, after, 0).await?;
     let select = format!(
-        "SELECT {TRACE}, t.key, t.idempotency_key, t.receipt, r.alpha, r.reflection, \
+        "SELECT {TRACE}, t.key, t.receipt, r.alpha, r.reflection, \
              r.created_at AS reviewed_at, EXISTS (SELECT 1 FROM queue j WHERE j.project = t.project \
                  AND j.trace = t.key AND j.kind = 'reflection') AS is_queued \
          FROM trace t {CURRENT} WHERE t.project = $1 AND t.key > $2 ORDER BY t.key LIMIT $3"
@@ -97,7 +97,7 @@ async fn archived_traces(
         }
         let past_reviews = past.remove(&key).unwrap_or_default();
         bytes += row.bytes() + page::reviews_bytes(&past_reviews);
-        let (idempotency_key, receipt) = (row.get("idempotency_key")?, row.get("receipt")?);
+        let receipt = row.get("receipt")?;
         let judgement = judgement(row)?;
         let is_queued: bool = row.get("is_queued")?;
         found.push(traces::read(row)?.map(|mut trace| {
@@ -107,7 +107,6 @@ async fn archived_traces(
             }
             ArchivedTrace {
                 trace,
-                idempotency_key,
                 receipt,
                 judgement,
                 past_reviews,

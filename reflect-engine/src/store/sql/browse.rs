@@ -4,7 +4,8 @@ use std::collections::HashMap;
 
 use async_trait::async_trait;
 use reflect_types::{
-    MemoryId, MemoryRecord, ModelVerdict, Page, ProjectId, Reviewer, TraceId, Verdict,
+    MemoryId, MemoryRecord, ModelVerdict, Page, ProjectId, Reviewer, TraceId, TraceOverview,
+    TraceTree, Verdict,
 };
 
 use super::db::Db;
@@ -13,11 +14,9 @@ use super::fault::Fault;
 use super::row::Row;
 use super::traces::{CURRENT, STATUS};
 use super::value::params;
-use super::{memory_rows, projects};
+use super::{memory_rows, projects, tree};
 use crate::error::Result;
-use crate::store::{
-    Browse, MemoryKey, TraceFilter, TraceOverview, TraceSearch, UsedMemory, WaitingTrace, words,
-};
+use crate::store::{Browse, MemoryKey, TraceFilter, TraceSearch, UsedMemory, WaitingTrace, words};
 
 #[async_trait]
 impl<D: Driver> Browse for D {
@@ -27,6 +26,10 @@ impl<D: Driver> Browse for D {
         search: &TraceSearch,
     ) -> Result<Page<TraceOverview>> {
         run!(self.read(project, search) => find)
+    }
+
+    async fn trace_tree(&self, project: &ProjectId, id: &TraceId) -> Result<Option<TraceTree>> {
+        run!(self.read(project, id) => tree::around)
     }
 
     async fn trace_models(&self, project: &ProjectId) -> Result<Vec<String>> {
@@ -51,7 +54,7 @@ impl<D: Driver> Browse for D {
 }
 
 /// The columns of [`overview`], from a trace `t` and its [`CURRENT`] review.
-fn columns() -> String {
+pub(super) fn columns() -> String {
     format!(
         "t.id, substr(t.task, 1, {}) AS task, t.model, t.created_at, {STATUS} AS ingest_status, r.verdict, \
              r.reviewer_model, json_array_length(t.retrieved::json)::bigint AS given",
@@ -59,7 +62,7 @@ fn columns() -> String {
     )
 }
 
-fn overview(row: &Row) -> Result<TraceOverview, Fault> {
+pub(super) fn overview(row: &Row) -> Result<TraceOverview, Fault> {
     let verdict: Option<String> = row.get("verdict")?;
     let reviewer = match verdict {
         Some(_) => Some(row.reviewer()?),
@@ -107,19 +110,27 @@ async fn find(
         Some(_) => "AND t.model = $5",
         None => "AND $5::text IS NULL",
     };
+    let session = match search.session {
+        Some(_) => "AND t.session_id = $6",
+        None => "AND $6::text IS NULL",
+    };
     let limit = match search.limit {
         0 => TraceSearch::DEFAULT_LIMIT,
         limit => limit.min(TraceSearch::MAX_LIMIT),
     };
     let select = format!(
         "SELECT {} FROM {from} {CURRENT} WHERE t.project = $1 AND {key} < $2 {filter} {matched} {model} \
+             {session} \
          ORDER BY {key} DESC LIMIT $3",
         columns()
     );
     // One more than the limit shows whether another page follows.
     let most = limit + 1;
     let rows = db
-        .query(&select, &params![project, start, most, words, search.model])
+        .query(
+            &select,
+            &params![project, start, most, words, search.model, search.session],
+        )
         .await?;
     let items: Result<Vec<_>, Fault> = rows.iter().map(overview).collect();
     let mut items = items?;

@@ -38,6 +38,7 @@ mod store;
 mod tallies;
 mod trace_labels;
 mod traces;
+mod tree;
 mod undo;
 mod undo_records;
 mod undone;

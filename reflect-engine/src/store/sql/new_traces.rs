@@ -19,7 +19,7 @@ pub(super) const NEW: &str = "project bigint, id text, idempotency_key text, rec
      ingest_status text, ingest_attempts bigint, last_ingest_error text, created_memory text, model text, \
      metadata text, retrieved text, ignored text, created_at text, task text, final_response text, \
      reference_context text, trajectory text, withdrawn_model text, withdrawn_verdict text, key_id text, \
-     arm text, words text";
+     arm text, parent_run_id text, session_id text, words text";
 
 /// Inserts traces, without those whose idempotency key the project has; returns the keys of the others.
 pub(super) async fn insert_new(
@@ -147,6 +147,8 @@ async fn insert_rows(
             none,
             trace.key_id,
             trace.arm,
+            trace.parent_run_id,
+            trace.session_id,
             words,
         ]);
     }

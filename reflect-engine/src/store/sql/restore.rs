@@ -66,7 +66,7 @@ async fn restore_trace(
     if traces::key_of(db, project, &trace.id).await?.is_some() {
         return Ok(false);
     }
-    let taken = match &archived.idempotency_key {
+    let taken = match &trace.run_id {
         Some(name) => traces::receipt(db, project, name).await?.is_some(),
         None => false,
     };
@@ -95,7 +95,7 @@ async fn restore_trace(
     rows.push(params![
         project,
         trace.id,
-        archived.idempotency_key.as_ref().filter(|_| !taken),
+        trace.run_id.as_ref().filter(|_| !taken),
         archived.receipt,
         is_reviewed,
         status,
@@ -115,6 +115,8 @@ async fn restore_trace(
         withdrawn.map(|verdict| &verdict.result),
         trace.key_id,
         trace.arm,
+        trace.parent_run_id,
+        trace.session_id,
         words,
     ]);
     let inserted = new_traces::insert_new(db, &rows).await?;

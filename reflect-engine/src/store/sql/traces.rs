@@ -51,7 +51,8 @@ pub(super) const TRACE: &str = concat!(
     " THEN (SELECT j.attempts FROM queue j WHERE j.project = t.project AND j.trace = t.key \
          AND j.kind = 'reflection') ELSE t.ingest_attempts END AS ingest_attempts, \
      t.last_ingest_error, t.model, t.metadata, t.reference_context, t.created_memory, t.created_at, \
-     t.withdrawn_model, t.withdrawn_verdict, t.key_id, t.arm, r.id AS review_id, r.verdict, \
+     t.withdrawn_model, t.withdrawn_verdict, t.key_id, t.arm, t.idempotency_key, t.parent_run_id, t.session_id, \
+     r.id AS review_id, r.verdict, \
      r.feedback, r.mode, r.reviewer_model, r.key_id AS review_key_id, r.overruled_model, \
      r.overruled_verdict, t.trajectory"
 );
@@ -105,6 +106,9 @@ pub(super) fn read(row: &Row) -> Result<Undecoded<Trace>, Fault> {
         withdrawn_verdict: row.model_verdict("withdrawn_model", "withdrawn_verdict")?,
         key_id: row.get("key_id")?,
         arm: row.get("arm")?,
+        run_id: row.get("idempotency_key")?,
+        parent_run_id: row.get("parent_run_id")?,
+        session_id: row.get("session_id")?,
         created_at: row.get("created_at")?,
     };
     let long = LongFields {
@@ -193,15 +197,20 @@ pub(super) async fn list(
         Some(IngestStatus::Failed) => "AND t.ingest_status = 'failed'",
         _ => "",
     };
+    // Left out, because an index is not used for a condition that may hold without it.
+    let session = match list.session_id {
+        Some(_) => "AND t.session_id = $5",
+        None => "AND $5::text IS NULL",
+    };
     let limit = list.limit.unwrap_or(ListTraces::DEFAULT_LIMIT) as usize;
     // One more than the limit shows whether another page follows.
     let select = format!(
         "SELECT {TRACE} FROM trace t {CURRENT} WHERE t.project = $1 AND {side} AND t.key <= $4 \
-             {reviewed} {ingested} ORDER BY {order} LIMIT $3"
+             {reviewed} {ingested} {session} ORDER BY {order} LIMIT $3"
     );
     let (mut page, mut bytes) = (Page::default(), 0);
     let most = limit + 1;
-    let values = params![project, start, most, end];
+    let values = params![project, start, most, end, list.session_id];
     db.read_until(&select, &values, |found| {
         if page.items.len() == limit || bytes > PAGE_BYTES {
             page.more = true;

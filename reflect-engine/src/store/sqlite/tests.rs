@@ -165,6 +165,8 @@ fn run(id: &str, text: &str) -> NewTrace {
     NewTrace {
         id: id.into(),
         arm: None,
+        parent_run_id: None,
+        session_id: None,
         idempotency_key: None,
         key_id: None,
         creates_project: true,

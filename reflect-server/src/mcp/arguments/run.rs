@@ -40,6 +40,10 @@ pub(in crate::mcp) struct RecordRun {
     /// What else identifies the run, such as `{"ticket": "123", "repository": "shop"}`.
     #[serde(default)]
     metadata: Metadata,
+    /// The conversation, ticket or job that this run is a part of: all its runs are listed together.
+    #[serde(default)]
+    #[schemars(length(min = 1, max = 200))]
+    session_id: Option<String>,
     /// A name of this run that no other has, such as the id of a CI job. A repeated one stores nothing.
     #[serde(default)]
     #[schemars(length(min = 1, max = 255))]
@@ -66,6 +70,7 @@ impl RecordRun {
             model: self.model,
             metadata: self.metadata,
             review,
+            session_id: self.session_id,
             idempotency_key: self.idempotency_key,
             ..CreateTrace::new(self.task, trajectory(self.trajectory)?)
         };

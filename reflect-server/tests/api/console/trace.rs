@@ -77,3 +77,60 @@ async fn the_page_of_a_trace_shows_how_its_memories_rank_and_who_reviewed_it() {
     let said = refused.body.as_str().unwrap();
     assert!(said.contains("reviewed this run meanwhile"), "{said}");
 }
+
+#[tokio::test]
+async fn the_page_of_a_trace_draws_the_runs_around_it_and_links_its_session() {
+    let service = Service::start().await;
+    let record = async |task: &str, id: &str, more: serde_json::Value| {
+        let mut body = json!({"task": task, "trajectory": "done"});
+        body.as_object_mut()
+            .unwrap()
+            .extend(more.as_object().unwrap().clone());
+        let request = Request::post(at("/traces"))
+            .header("idempotency-key", id)
+            .header(header::CONTENT_TYPE, "application/json")
+            .header(header::AUTHORIZATION, format!("Bearer {}", service.master));
+        let stored = service
+            .send(request.body(body.to_string().into()).unwrap())
+            .await;
+        stored.body["trace_id"].as_str().unwrap().to_owned()
+    };
+    let plan = record(
+        "Plan the trip",
+        "run-1",
+        json!({"session_id": "ticket <7>"}),
+    )
+    .await;
+    let step = record("Find a flight", "run-2", json!({"parent_run_id": "run-1"})).await;
+    let lost = record("Find a hotel", "run-3", json!({"parent_run_id": "run-0"})).await;
+    let path = |id: &str| format!("/p/{PROJECT}/traces/{id}");
+    let browser = Browser::sign_in(&service, &service.master.clone()).await;
+    let page = browser.page(&path(&plan)).await;
+    assert!(
+        page.contains("Runs around it") && page.contains(&path(&step)),
+        "{page}"
+    );
+    let session = format!("/p/{PROJECT}/traces?session=ticket%20%3C7%3E");
+    assert!(
+        page.contains(&session) && page.contains("ticket &#60;7&#62;"),
+        "{page}"
+    );
+    let listed = browser.page(&session).await;
+    assert!(
+        listed.contains("Plan the trip") && !listed.contains("Find a"),
+        "{listed}"
+    );
+    let page = browser.page(&path(&step)).await;
+    assert!(
+        page.contains(&path(&plan)) && page.contains("aria-current"),
+        "{page}"
+    );
+    let page = browser.page(&path(&lost)).await;
+    assert!(
+        page.contains("<code>run-0</code>, which has not arrived"),
+        "{page}"
+    );
+    let tree = service.get(&at(&format!("/traces/{step}/tree"))).await;
+    assert_eq!(tree.body["runs"][1]["task"], "Find a flight");
+    assert_eq!(tree.body["runs"][1]["depth"], 1);
+}

@@ -191,7 +191,8 @@ async fn an_agent_reviews_its_run_in_its_own_name_and_in_a_persons() {
     let agent = Agent::connect(&live.url, &service.master, Some(PROJECT)).await;
     let run = json!({
         "task": "Refund order 7", "trajectory": [{"role": "assistant", "content": "Done."}],
-        "model": "m", "metadata": {"ticket": "123"}, "idempotency_key": "job-1"
+        "model": "m", "metadata": {"ticket": "123"}, "session_id": "s-1",
+        "idempotency_key": "job-1"
     });
     let recorded = agent.done("record_run", run.clone()).await;
     let again = agent.done("record_run", run).await;
@@ -203,6 +204,10 @@ async fn an_agent_reviews_its_run_in_its_own_name_and_in_a_persons() {
     let trace = service.get(&at(&format!("/traces/{id}"))).await.body;
     assert_eq!(trace["review"]["reviewer"], json!({"model": "mcp"}));
     assert_eq!(trace["metadata"], json!({"ticket": "123"}));
+    assert_eq!(
+        (&trace["session_id"], &trace["run_id"]),
+        (&json!("s-1"), &json!("job-1"))
+    );
     let review = json!({
         "trace_id": id, "result": "fail", "feedback_text": "Too late", "judged_by": "user"
     });

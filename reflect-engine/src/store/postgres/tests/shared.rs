@@ -99,6 +99,8 @@ fn trace(n: usize) -> NewTrace {
         metadata: reflect_types::Metadata::new(),
         reference_context: None,
         arm: None,
+        parent_run_id: None,
+        session_id: None,
         idempotency_key: None,
         key_id: None,
         creates_project: true,
