@@ -73,7 +73,7 @@ fn swap(client: Option<ReflectClient>) -> Option<ReflectClient> {
 /// A future with a client in scope; see [`ReflectClient::scope`].
 #[pin_project(PinnedDrop)]
 #[derive(Debug)]
-pub struct WithClient<F: Future> {
+pub struct WithClient<F> {
     client: ReflectClient,
     /// Only `drop` takes it out.
     #[pin]
