@@ -1,13 +1,13 @@
 //! The return type, for callers and for the body.
 
-use proc_macro2::Span;
-use quote::{ToTokens, quote_spanned};
+use quote::quote_spanned;
 use syn::{Path, Type, parse_quote};
 
 use crate::erase::{anonymous, has_impl, nameable};
+use crate::options::Options;
 use crate::private::Private;
 use crate::stream_type::StreamType;
-use crate::visible::{FUTURE, bound_output, first_type, with_first_type};
+use crate::visible::{FUTURE, bound_output, ends, first_type, output_of_future, with_first_type};
 
 /// The return type of a function.
 pub(crate) struct Returned {
@@ -37,25 +37,15 @@ pub(crate) struct FutureKind {
     pub(crate) declared: Type,
 }
 
-/// What the options say of the return type.
-#[derive(Clone, Copy)]
-pub(crate) struct Declared {
-    pub(crate) is_async: bool,
-    /// Whether it is an alias of a boxed future.
-    pub(crate) opaque_future: bool,
-    /// Whether it is an alias of a boxed stream.
-    pub(crate) opaque_stream: bool,
-    pub(crate) keeps_result: bool,
-}
-
 impl Returned {
-    pub(crate) fn new(declared: &Type, options: Declared, private: &Private) -> Self {
-        let Declared {
-            is_async,
-            opaque_future,
-            opaque_stream,
-            keeps_result,
-        } = options;
+    pub(crate) fn new(
+        declared: &Type,
+        is_async: bool,
+        options: &Options,
+        private: &Private,
+    ) -> Self {
+        let (opaque_future, opaque_stream) = (options.is_on("future"), options.is_on("stream"));
+        let keeps_result = options.keeps_result;
         let mut to_callers = declared.clone();
         if !is_async {
             if let Some(seen) = FUTURE.of(&mut to_callers) {
@@ -143,6 +133,18 @@ impl Returned {
         }
     }
 
+    /// The stream, if the function is called when that is first polled.
+    pub(crate) fn lazy(&self, is_async: bool) -> Option<&StreamType> {
+        let stream = self.stream.as_ref().filter(|stream| !stream.fallible);
+        stream.filter(|_| self.future.is_none() && !is_async)
+    }
+
+    /// Whether an `async fn` can become a function that returns a future. An `impl Stream` within that
+    /// would not capture all lifetimes in edition 2021.
+    pub(crate) fn may_unfold(&self) -> bool {
+        self.stream.is_none() || !has_impl(&self.to_callers)
+    }
+
     /// Callers get what is declared.
     fn streaming(
         declared: &Type,
@@ -205,29 +207,6 @@ fn output_of(ty: &Type, private: &Private) -> Type {
     let open = quote_spanned!(first=> <);
     let output = quote_spanned!(last=> Output);
     parse_quote!(#open #ty as #private::TraceReturn>::#output)
-}
-
-/// `<Type as Future>::Output` with the span of the type.
-fn output_of_future(ty: &Type) -> Type {
-    let (first, last) = ends(ty);
-    let open = quote_spanned!(first=> <);
-    let output = quote_spanned!(last=> Output);
-    parse_quote!(#open #ty as ::core::future::Future>::#output)
-}
-
-/// `<Type as Stream>::Item` with the span of the type.
-pub(crate) fn item_of_stream(ty: &Type, private: &Private) -> Type {
-    let (first, last) = ends(ty);
-    let open = quote_spanned!(first=> <);
-    let item = quote_spanned!(last=> Item);
-    parse_quote!(#open #ty as #private::Stream>::#item)
-}
-
-/// The first and the last span of the type.
-fn ends(ty: &Type) -> (Span, Span) {
-    let mut spans = ty.to_token_stream().into_iter().map(|token| token.span());
-    let first = spans.next().unwrap_or_else(Span::mixed_site);
-    (first, spans.last().unwrap_or(first))
 }
 
 /// What a type is if its names have their usual meaning.

@@ -38,9 +38,10 @@ impl Traced {
     pub(crate) fn fold(&self, options: &Options, stream: &StreamType) -> TokenStream {
         let item = &stream.item;
         let (private, there) = self.private.at(item);
-        match &options.fold {
-            Some(fold) => quote_spanned!(there=> #private::folded::<#item>().with(#fold)),
-            None => quote_spanned!(there=> #private::joined::<#item, _>()),
+        if let Some(fold) = &options.fold {
+            quote_spanned!(there=> #private::folded::<#item>().with(#fold))
+        } else {
+            quote_spanned!(there=> #private::joined::<#item, _>())
         }
     }
 

@@ -2,10 +2,9 @@
 
 use syn::{Path, Type, TypeParamBound};
 
-use crate::erase::{anonymous, has_impl, nameable};
+use crate::erase::{anonymous, nameable};
 use crate::private::Private;
-use crate::return_type::{Returned, item_of_stream};
-use crate::visible::{STREAM, first_type};
+use crate::visible::{STREAM, first_type, item_of_stream};
 
 /// The stream that a function returns.
 pub(crate) struct StreamType {
@@ -43,8 +42,8 @@ impl StreamType {
             None => return None,
         };
         Some(Self {
-            item,
             declared,
+            item,
             boxed,
             fallible,
         })
@@ -69,18 +68,4 @@ fn is_unpin(ty: &Type) -> bool {
         }
         _ => false,
     })
-}
-
-impl Returned {
-    /// The stream, if the function is called when that is first polled.
-    pub(crate) fn lazy(&self, is_async: bool) -> Option<&StreamType> {
-        let stream = self.stream.as_ref().filter(|stream| !stream.fallible);
-        stream.filter(|_| self.future.is_none() && !is_async)
-    }
-
-    /// Whether an `async fn` can become a function that returns a future. An `impl Stream` within that would not
-    /// capture all lifetimes in edition 2021.
-    pub(crate) fn may_unfold(&self) -> bool {
-        self.stream.is_none() || !has_impl(&self.to_callers)
-    }
 }

@@ -3,9 +3,7 @@
 use proc_macro2::{Delimiter, Group, Span, TokenStream};
 use quote::{ToTokens, quote};
 use syn::token::Brace;
-use syn::{
-    Attribute, Error, ReturnType, Signature, Stmt, Type, TypeReference, Visibility, parse_quote,
-};
+use syn::{Attribute, Error, ReturnType, Signature, Stmt, Type, Visibility, parse_quote};
 
 use crate::arguments::hold;
 use crate::async_fn::may_unfold;
@@ -13,7 +11,7 @@ use crate::context::ContextParameter;
 use crate::function::Function;
 use crate::options::Options;
 use crate::private::Private;
-use crate::return_type::{Declared, Returned};
+use crate::return_type::Returned;
 use crate::task::Task;
 
 /// The parts of the traced function.
@@ -69,41 +67,12 @@ impl Traced {
             untraced = true;
         }
         let (written, place) = (sig.clone(), place_of(&sig.output));
-        let returned = match &sig.output {
-            ReturnType::Type(_, declared) => {
-                let options = Declared {
-                    is_async: sig.asyncness.is_some(),
-                    opaque_future: args.is_on("future"),
-                    opaque_stream: args.is_on("stream"),
-                    keeps_result: args.keeps_result,
-                };
-                let returned = Returned::new(declared, options, &private);
-                if returned.hides_output && !args.keeps_result && !untraced {
-                    let what = "callers get the output, which this type does not name: write \
-                                `impl TraceReturn<Output = T>`, or add `returns = \"result\"` to \
-                                give them the whole value; a stream is an `impl Stream<Item = T>`";
-                    args.errors.push(Error::new_spanned(declared, what));
-                    untraced = true;
-                }
-                if let (Some(_), Some(lent)) = (&returned.stream, lent(context.as_ref())) {
-                    let what = "a stream is read after the call, when this borrow has ended: take the \
-                                context by value, as in `ctx: TraceContext`";
-                    args.errors.push(Error::new_spanned(lent, what));
-                    untraced = true;
-                }
-                Some(returned)
-            }
-            ReturnType::Default => {
-                args.errors.extend(braces.map(|_| {
-                    Error::new(
-                        sig.paren_token.span.close(),
-                        "a traced function returns its output; add `-> String` or \
-                         `-> TraceResult<T>`, or a `Result` of these",
-                    )
-                }));
-                None
-            }
-        };
+        let returned = Returned::of(&sig, braces.is_some(), args, &private);
+        if let Some(returned) = returned.as_ref().filter(|_| !untraced) {
+            let mistake = returned.mistake(&written, args, context.as_ref());
+            untraced = mistake.is_some();
+            args.errors.extend(mistake);
+        }
         let is_async = sig.asyncness.is_some();
         let gives_future = returned.as_ref().is_some_and(|it| it.future.is_some());
         let is_lazy = returned
@@ -128,7 +97,7 @@ impl Traced {
             })
         };
         if let Some(returned) = &returned {
-            args.check_against(is_async, returned);
+            args.check_against(is_async, gives_future, returned.stream.is_some());
             let to_callers = &returned.to_callers;
             sig.output = parse_quote!(-> #to_callers);
         }
@@ -183,11 +152,42 @@ fn unfit(sig: &mut Signature, has_body: bool) -> Option<Error> {
     Some(Error::new_spanned(constness, what))
 }
 
-/// The type of a context that is borrowed.
-fn lent(context: Option<&ContextParameter>) -> Option<&TypeReference> {
-    match &context?.ty {
-        Type::Reference(lent) => Some(lent),
-        _ => None,
+impl Returned {
+    /// `None` without a return type, which is an error.
+    fn of(sig: &Signature, has_body: bool, args: &mut Options, private: &Private) -> Option<Self> {
+        if let ReturnType::Type(_, declared) = &sig.output {
+            return Some(Self::new(declared, sig.asyncness.is_some(), args, private));
+        }
+        let what = "a traced function returns its output; add `-> String` or `-> TraceResult<T>`, or a \
+                    `Result` of these";
+        let missing = Error::new(sig.paren_token.span.close(), what);
+        args.errors.extend(has_body.then_some(missing));
+        None
+    }
+
+    /// The reason why a function with this return type cannot be traced.
+    fn mistake(
+        &self,
+        sig: &Signature,
+        args: &Options,
+        context: Option<&ContextParameter>,
+    ) -> Option<Error> {
+        if self.hides_output && !args.keeps_result {
+            let what = "callers get the output, which this type does not name: write \
+                        `impl TraceReturn<Output = T>`, or add `returns = \"result\"` to \
+                        give them the whole value; a stream is an `impl Stream<Item = T>`";
+            let ReturnType::Type(_, declared) = &sig.output else {
+                return None;
+            };
+            return Some(Error::new_spanned(declared, what));
+        }
+        self.stream.as_ref()?;
+        let Type::Reference(lent) = &context?.ty else {
+            return None;
+        };
+        let what = "a stream is read after the call, when this borrow has ended: take the \
+                    context by value, as in `ctx: TraceContext`";
+        Some(Error::new_spanned(lent, what))
     }
 }
 

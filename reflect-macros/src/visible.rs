@@ -1,6 +1,10 @@
 //! Futures and streams, as a return type shows them.
 
+use proc_macro2::Span;
+use quote::{ToTokens, quote_spanned};
 use syn::{GenericArgument, Path, PathArguments, PathSegment, Type, TypeParamBound, parse_quote};
+
+use crate::private::Private;
 
 /// A trait that a return type may show.
 pub(crate) struct Shown {
@@ -139,4 +143,27 @@ fn types_mut(segment: &mut PathSegment) -> impl DoubleEndedIterator<Item = &mut 
             GenericArgument::Type(ty) => Some(ty),
             _ => None,
         })
+}
+
+/// `<Type as Future>::Output` with the span of the type.
+pub(crate) fn output_of_future(ty: &Type) -> Type {
+    let (first, last) = ends(ty);
+    let open = quote_spanned!(first=> <);
+    let output = quote_spanned!(last=> Output);
+    parse_quote!(#open #ty as ::core::future::Future>::#output)
+}
+
+/// `<Type as Stream>::Item` with the span of the type.
+pub(crate) fn item_of_stream(ty: &Type, private: &Private) -> Type {
+    let (first, last) = ends(ty);
+    let open = quote_spanned!(first=> <);
+    let item = quote_spanned!(last=> Item);
+    parse_quote!(#open #ty as #private::Stream>::#item)
+}
+
+/// The first and the last span of the type.
+pub(crate) fn ends(ty: &Type) -> (Span, Span) {
+    let mut spans = ty.to_token_stream().into_iter().map(|token| token.span());
+    let first = spans.next().unwrap_or_else(Span::mixed_site);
+    (first, spans.last().unwrap_or(first))
 }

@@ -9,8 +9,8 @@ pub use crate::trace::{
     Begin, ContextParameter, Fallible, Lazy, OnCancel, OpenRun, OptionalText, Pairs, Plain,
     Refusal, ReturnValue, Slot, TaskText, Text, TextValue, TraceReturn, Traced, UntilLearned,
     folded, foreign, is_recorded, joined, lazy_stream, metadata, metadata_filter, model, open,
-    open_strictly, pairs, recorded, reference_context, run, run_stream, run_whole, session, task_text, text,
-    traced, traced_stream, traced_whole, unstarted,
+    open_strictly, pairs, recorded, reference_context, run, run_stream, run_whole, session,
+    task_text, text, traced, traced_stream, traced_whole, unstarted,
 };
 
 /// Calls the closure. Unlike a direct call, it lets the closure return what it borrows mutably.

@@ -15,6 +15,7 @@ use reflect_sdk::{Message, Overflow, ReflectClient, TraceOutput};
 use counting::allocations;
 
 /// A client whose runs only queue up, because the listener never accepts.
+#[expect(clippy::unwrap_used, reason = "a helper of tests")]
 fn client(listener: &TcpListener, runs: usize) -> ReflectClient {
     ReflectClient::builder()
         .queue(runs, Overflow::Drop)

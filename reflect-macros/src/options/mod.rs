@@ -12,8 +12,6 @@ use syn::ext::IdentExt;
 use syn::parse::{ParseStream, Parser};
 use syn::{Error, Expr, Ident, Path, Result, Token, parse_quote};
 
-use crate::return_type::Returned;
-
 use self::keys::{Kind, all_keys, keys};
 use self::values::{boolean, check_number, choice, mistake, peel};
 
@@ -90,9 +88,7 @@ impl Options {
     }
 
     /// Rejects options that do not apply to this kind of function.
-    pub(crate) fn check_against(&mut self, is_async: bool, returned: &Returned) {
-        let gives_stream = returned.stream.is_some();
-        let gives_future = returned.future.is_some();
+    pub(crate) fn check_against(&mut self, is_async: bool, gives_future: bool, gives_stream: bool) {
         let inapplicable = [
             (is_async, "future", "the function is `async`; remove this"),
             (

@@ -19,7 +19,9 @@ use super::builder::TraceBuilder;
 use super::context::TraceContext;
 use super::handle::TraceHandle;
 use super::output::{ReturnValue, TraceReturn};
-use super::run::{Ending, OpenRun, wait, wait_until_learned};
+#[cfg(feature = "macros")]
+use super::run::wait_until_learned;
+use super::run::{Ending, OpenRun, wait};
 use crate::client::Handle;
 use crate::error::{Error, Result};
 

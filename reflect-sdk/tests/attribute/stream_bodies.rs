@@ -39,7 +39,7 @@ fn chunks<'a>(
     iter(question.split(' ').map(chunk)).boxed()
 }
 
-#[reflect_trace(client = client, fold = |text, chunk| append(text, chunk))]
+#[reflect_trace(client = client, fold = append)]
 async fn parts(
     _: TraceContext,
     question: &str,
@@ -104,6 +104,7 @@ impl Native for Agent {
 
 impl Agent {
     #[reflect_trace(client = self.client, task = question.to_string(), limit = 2)]
+    #[expect(clippy::multiple_bound_locations, reason = "both are kept")]
     fn generic<'a, T: Display + 'a, const N: usize>(
         &'a self,
         ctx: TraceContext,
@@ -149,6 +150,7 @@ impl Agent {
     }
 
     #[reflect_trace(client = self.client)]
+    #[expect(clippy::panic, reason = "this is what the test is about")]
     fn waiting(
         &self,
         ctx: TraceContext,

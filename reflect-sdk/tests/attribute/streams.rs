@@ -116,6 +116,10 @@ async fn perhaps_boxed<'a>(
 }
 
 #[reflect_trace(client = client, until_learned = false)]
+#[expect(
+    clippy::needless_pass_by_value,
+    reason = "a stream may outlive what it borrows"
+)]
 fn at_once(
     ctx: TraceContext,
     question: String,
@@ -128,6 +132,10 @@ fn at_once(
 }
 
 #[reflect_trace(client = client)]
+#[expect(
+    clippy::needless_pass_by_value,
+    reason = "a stream may outlive what it borrows"
+)]
 fn opaque_at_once(
     ctx: TraceContext,
     question: String,

@@ -35,8 +35,7 @@ pub(super) async fn around(
     };
     let (mut tree, mut seen) = (TraceTree::default(), HashSet::from([run.key]));
     let mut above = Vec::new();
-    let mut parent = run.parent.clone();
-    while let Some(id) = parent {
+    while let Some(id) = above.last().unwrap_or(&run).parent.clone() {
         let Some(found) = find(db, project, "t.idempotency_key = $2", &id).await? else {
             tree.missing_run_id = Some(id);
             break;
@@ -45,7 +44,6 @@ pub(super) async fn around(
         if tree.more || !seen.insert(found.key) {
             break;
         }
-        parent = found.parent.clone();
         above.push(found);
     }
     let mut within = within(db, project, run.id.clone(), seen, &mut tree.more).await?;
