@@ -7,7 +7,7 @@ use crate::wire_enum::wire_enum;
 
 /// The reply to `GetReport`: pass rates, and whether memories help.
 ///
-/// Reviews by people and by models are counted separately: a run counts by its standing review.
+/// Reviews by people, models and programs are counted separately: a run counts by its standing review.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Report {
@@ -15,10 +15,13 @@ pub struct Report {
     pub traces: u64,
     /// Those of them that wait for a review.
     pub waiting: u64,
-    /// Runs that people reviewed, or code acting for them.
+    /// Runs that people reviewed.
     pub people: Outcomes,
     /// Runs that models reviewed.
     pub models: Outcomes,
+    /// Runs that the programs reviewed that ran them.
+    #[serde(default)]
+    pub programs: Outcomes,
     /// The runs of each value of `by`, most runs first; in order of time for `month` and `day`. At most
     /// 100 groups.
     #[serde(default)]
@@ -119,6 +122,9 @@ pub struct Group {
     pub people: Outcomes,
     /// Runs that models reviewed.
     pub models: Outcomes,
+    /// Runs that programs reviewed.
+    #[serde(default)]
+    pub programs: Outcomes,
 }
 
 /// The runs of a month.
@@ -131,6 +137,9 @@ pub struct Month {
     pub people: PassRate,
     /// Runs that models reviewed.
     pub models: PassRate,
+    /// Runs that programs reviewed.
+    #[serde(default)]
+    pub programs: PassRate,
 }
 
 /// The agreement of a model with people.

@@ -52,7 +52,7 @@ pub(super) const TRACE: &str = concat!(
          AND j.kind = 'reflection') ELSE t.ingest_attempts END AS ingest_attempts, \
      t.last_ingest_error, t.model, t.metadata, t.reference_context, t.created_memory, t.created_at, \
      t.withdrawn_model, t.withdrawn_verdict, t.key_id, t.arm, r.id AS review_id, r.verdict, \
-     r.feedback, r.mode, r.reviewer_model, r.key_id AS review_key_id, r.overruled_model, \
+     r.feedback, r.mode, r.reviewer, r.key_id AS review_key_id, r.overruled_model, \
      r.overruled_verdict, t.trajectory"
 );
 
