@@ -67,7 +67,10 @@ impl Traced {
         let until_learned = options
             .waits
             .then(|| quote_spanned!(there=> .until_learned()));
-        quote_spanned!(there=> #private::#traced(move |__reflect_slot| #block) #until_learned)
+        let inspect = self.inspect(options, returned);
+        quote_spanned!(there=>
+            #private::#traced(move |__reflect_slot| #block, #inspect) #until_learned
+        )
     }
 
     /// The async block within that future.

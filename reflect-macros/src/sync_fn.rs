@@ -53,14 +53,15 @@ impl Traced {
         } else {
             quote_spanned!(there=> #at_return::run_whole::<#recorded, _>)
         };
+        let inspect = self.inspect(options, returned);
         let run = if aborts(&self.sig) {
             quote_spanned!(there=>
                 #at_return::foreign(__reflect_run, |__reflect_run| {
-                    #run(__reflect_run, #closure)
+                    #run(__reflect_run, #closure, #inspect)
                 })
             )
         } else {
-            quote_spanned!(there=> #run(__reflect_run, #closure))
+            quote_spanned!(there=> #run(__reflect_run, #closure, #inspect))
         };
         let run = returning(&run);
         quote_spanned!(here=> let __reflect_run = #start; #(#rebinds)* #run)

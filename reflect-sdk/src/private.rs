@@ -5,10 +5,11 @@ use std::pin::Pin;
 
 pub use crate::client::{AsClient, Installed, client};
 pub use crate::trace::{
-    Begin, ContextParameter, OnCancel, OpenRun, OptionalText, Pairs, Refusal, ReturnValue, Slot,
-    TaskText, Text, TextValue, TraceReturn, Traced, UntilLearned, foreign, is_recorded, metadata,
-    metadata_filter, model, open, open_strictly, pairs, reference_context, run, run_whole,
-    task_text, text, traced, traced_whole, unstarted,
+    Begin, ByError, ByRecord, ByReport, ContextParameter, Inspect, OnCancel, OpenRun, OptionalText,
+    Pairs, Refusal, ReturnValue, Slot, TaskText, Text, TextValue, TraceReturn, Traced,
+    UntilLearned, auto_fail, foreign, inspect, is_recorded, metadata, metadata_filter, model, open,
+    open_strictly, pairs, reference_context, ruled, run, run_whole, task_text, text, traced,
+    traced_whole, unstarted,
 };
 
 /// Calls the closure. Unlike a direct call, it lets the closure return what it borrows mutably.

@@ -10,7 +10,7 @@ mod values;
 use proc_macro2::{Span, TokenStream, TokenTree};
 use syn::ext::IdentExt;
 use syn::parse::{ParseStream, Parser};
-use syn::{Error, Expr, Ident, Path, Result, Token, parse_quote};
+use syn::{Error, Expr, ExprClosure, Ident, Path, Result, Token, parse_quote};
 
 use self::keys::{Kind, all_keys, keys};
 use self::values::{boolean, check_number, choice, mistake, peel};
@@ -22,6 +22,8 @@ pub(crate) struct Options {
     /// Calls on the builder of the run, in the order of the options; that of `query` comes first.
     pub(crate) settings: Vec<Setting>,
     pub(crate) inject_context: bool,
+    /// The closure that says which errors fail the run.
+    pub(crate) auto_fail: Option<ExprClosure>,
     /// Whether the run may wait for its memory.
     pub(crate) waits: bool,
     /// Whether callers get the return value whole.
@@ -46,6 +48,8 @@ pub(crate) enum Value {
     Text(Expr),
     /// Serialized as a map, by reference.
     Map(Expr),
+    /// A `bool`.
+    AutoFail(Expr),
     /// A variant of `OnCancel`.
     OnCancel(Ident),
 }
@@ -57,6 +61,7 @@ impl Options {
             task: None,
             settings: Vec::new(),
             inject_context: true,
+            auto_fail: None,
             waits: false,
             keeps_result: false,
             flags: Vec::new(),
@@ -221,7 +226,13 @@ impl Options {
                 self.settings.insert(0, Setting { key, value });
                 return Ok(());
             }
-            Kind::AutoFail => Value::Plain(value),
+            Kind::AutoFail => match value {
+                Expr::Closure(closure) => {
+                    self.auto_fail = Some(closure);
+                    return Ok(());
+                }
+                value => Value::AutoFail(value),
+            },
             Kind::UntilLearned => {
                 self.waits = boolean(&value) != Some(false);
                 Value::Plain(value)

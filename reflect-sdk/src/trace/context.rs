@@ -14,10 +14,10 @@ use reflect_types::{Arm, Memory, MemoryId, Message, TraceId, Trajectory};
 use tracing::Span;
 use tracing::span::EnteredSpan;
 
+use super::failure::Conclusion;
 #[cfg(feature = "tracing")]
 use super::framework_spans::FrameworkSpans;
 use super::handle::TraceHandle;
-use super::output::TraceOutput;
 use crate::client::{PromptStyle, augmented, idempotency_key};
 use crate::error::Error;
 use crate::outbox::Delivery;
@@ -67,13 +67,6 @@ struct Notes {
 impl UnwindSafe for Run {}
 impl RefUnwindSafe for Run {}
 
-/// The end of a run as its guard knows it so far.
-#[derive(Debug, Default)]
-pub(super) struct Conclusion {
-    pub(super) output: Option<TraceOutput>,
-    pub(super) error: Option<String>,
-}
-
 impl TraceContext {
     pub(super) fn new(
         id: String,
@@ -94,7 +87,6 @@ impl TraceContext {
             target: "reflect",
             "reflect.run",
             run_id = %id,
-            task = %task,
             memories = memories.len(),
             outcome = tracing::field::Empty,
             otel.status_code = tracing::field::Empty,
@@ -257,10 +249,14 @@ impl TraceContext {
     }
 
     /// Whether messages were recorded.
-    #[cfg(feature = "tracing")]
     pub(super) fn has_recorded(&self) -> bool {
-        let any = self.notes(|notes| !notes.recorded.is_empty());
-        any.unwrap_or_default()
+        self.notes(|notes| !notes.recorded.is_empty()) == Some(true)
+    }
+
+    /// Whether spans of frameworks have closed.
+    #[cfg(feature = "tracing")]
+    pub(super) fn has_framework_spans(&self) -> bool {
+        self.notes(|notes| !notes.framework_spans.is_empty()) == Some(true)
     }
 
     /// Changes the conclusion. Does nothing for a disabled client.

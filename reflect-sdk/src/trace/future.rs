@@ -17,6 +17,7 @@ use pin_project::{pin_project, pinned_drop};
 
 use super::builder::TraceBuilder;
 use super::context::TraceContext;
+use super::failure::Inspect;
 use super::handle::TraceHandle;
 use super::output::{ReturnValue, TraceReturn};
 use super::run::{Ending, OpenRun, wait};
@@ -28,9 +29,10 @@ use crate::error::{Error, Result};
 /// The body must be an async block, which drops what it owns when it completes or panics.
 pub fn traced<R: ReturnValue<V>, V, F: Future<Output = R>>(
     body: impl FnOnce(Slot) -> F,
+    inspect: Inspect<R>,
 ) -> Traced<F, V> {
-    Traced::new(body, |run, mut value, learning| {
-        *learning = run.and_then(|run| end(*run, &mut value));
+    Traced::new(body, inspect, |run, mut value, inspect, learning| {
+        *learning = run.and_then(|run| end(*run, &mut value, inspect));
         value.into_value()
     })
 }
@@ -39,19 +41,20 @@ pub fn traced<R: ReturnValue<V>, V, F: Future<Output = R>>(
 #[cfg(feature = "macros")]
 pub fn traced_whole<R: TraceReturn, F: Future<Output = R>>(
     body: impl FnOnce(Slot) -> F,
+    inspect: Inspect<R>,
 ) -> Traced<F, R> {
-    Traced::new(body, |run, mut value, learning| {
+    Traced::new(body, inspect, |run, mut value, inspect, learning| {
         match run {
-            Some(run) => *learning = end(*run, &mut value),
+            Some(run) => *learning = end(*run, &mut value, inspect),
             None => value.attach(TraceHandle::disabled()),
         }
         value
     })
 }
 
-fn end<R: TraceReturn>(run: OpenRun, value: &mut R) -> Option<Learning> {
+fn end<R: TraceReturn>(run: OpenRun, value: &mut R, inspect: Inspect<R>) -> Option<Learning> {
     let (client, limit) = (Arc::clone(&run.client), run.options.until_learned);
-    let handle = run.end_with(value);
+    let handle = run.end_with(value, inspect);
     Some(Learning {
         client,
         limit: limit?,
@@ -155,21 +158,27 @@ pub struct Traced<F: Future, V> {
     /// A pointer, so that this is a future whatever the body returns: a body whose value cannot be
     /// recorded is an error where the future is made, and not again where it is awaited.
     end: End<F::Output, V>,
+    inspect: Inspect<F::Output>,
 }
 
 type BoxFuture<T> = Pin<Box<dyn Future<Output = T> + Send>>;
 
 /// The memory to wait for has a slot of its own, so that a small value is returned in registers.
-type End<R, V> = fn(Option<Box<OpenRun>>, R, &mut Option<Learning>) -> V;
+type End<R, V> = fn(Option<Box<OpenRun>>, R, Inspect<R>, &mut Option<Learning>) -> V;
 
 impl<F: Future, V> Traced<F, V> {
-    fn new(body: impl FnOnce(Slot) -> F, end: End<F::Output, V>) -> Self {
+    fn new(
+        body: impl FnOnce(Slot) -> F,
+        inspect: Inspect<F::Output>,
+        end: End<F::Output, V>,
+    ) -> Self {
         let slot = Slot::default();
         Self {
             body: Some(body(slot.clone())),
             slot,
             run: None,
             end,
+            inspect,
         }
     }
 
@@ -204,7 +213,12 @@ impl<F: Future, V> Traced<F, V> {
                 Ok(Poll::Pending) => return Poll::Pending,
                 Ok(Poll::Ready(value)) => {
                     this.body.set(None);
-                    return Poll::Ready((this.end)(this.run.take(), value, learning));
+                    return Poll::Ready((this.end)(
+                        this.run.take(),
+                        value,
+                        *this.inspect,
+                        learning,
+                    ));
                 }
                 Err(payload) => {
                     if let Some(run) = this.run.take() {

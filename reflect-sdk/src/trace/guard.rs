@@ -6,7 +6,8 @@ use std::time::Duration;
 
 use reflect_types::{Message, TraceReceipt};
 
-use super::context::{Conclusion, TraceContext};
+use super::context::TraceContext;
+use super::failure::{Conclusion, Failure};
 use super::handle::TraceHandle;
 use super::output::TraceOutput;
 use super::run::{Ending, OpenRun, wait_until_learned};
@@ -149,9 +150,9 @@ impl TraceGuard {
     /// ```
     pub fn fail_on_err<T, E: Display>(&self, result: Result<T, E>) -> Result<T, E> {
         if let Err(error) = &result {
-            let text = error.to_string();
+            let failure = Failure::of(error);
             self.context
-                .conclude(|conclusion| conclusion.error = Some(text));
+                .conclude(|conclusion| conclusion.error = Some(failure));
         }
         self.renew();
         result
@@ -211,8 +212,11 @@ impl TraceGuard {
             return self.context.handle();
         };
         let ending = match (open.mark.panic(), error, output) {
-            (Some(cause), _, output) => Ending::Failed { cause, output },
-            (None, Some(error), output) => Ending::error(error, output),
+            (Some(panic), _, output) => Ending::Failed {
+                cause: panic.into(),
+                output,
+            },
+            (None, Some(cause), output) => Ending::Failed { cause, output },
             (None, None, Some(output)) => Ending::Output(output),
             (None, None, None) => Ending::Abandoned,
         };

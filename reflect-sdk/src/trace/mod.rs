@@ -11,6 +11,7 @@
 mod attribute;
 mod builder;
 mod context;
+mod failure;
 #[cfg(feature = "tracing")]
 mod framework_spans;
 mod future;
@@ -18,17 +19,22 @@ mod guard;
 mod handle;
 mod output;
 mod panics;
+mod ruled;
 mod run;
 mod start;
+mod transient;
 
 #[cfg(feature = "macros")]
 pub use self::attribute::{
-    ContextParameter, OptionalText, Pairs, Refusal, TaskText, Text, TextValue, foreign,
+    ContextParameter, OptionalText, Pairs, Refusal, TaskText, Text, TextValue, auto_fail, foreign,
     is_recorded, metadata, metadata_filter, model, open, open_strictly, pairs, reference_context,
     run, run_whole, task_text, text, unstarted,
 };
 pub use self::builder::{LearningLimit, OnCancel, TraceBuilder};
 pub use self::context::{InScope, TraceContext};
+pub use self::failure::Failure;
+#[cfg(feature = "macros")]
+pub use self::failure::{ByError, ByRecord, ByReport, Inspect, inspect, ruled};
 #[cfg(feature = "tracing")]
 pub use self::framework_spans::ReflectLayer;
 #[cfg(feature = "macros")]
@@ -38,6 +44,8 @@ pub use self::handle::TraceHandle;
 #[cfg(feature = "macros")]
 pub use self::output::ReturnValue;
 pub use self::output::{TraceOutput, TraceRecord, TraceResult, TraceReturn};
+pub use self::ruled::{AutoFail, RuledTrace};
 #[cfg(feature = "macros")]
 pub use self::run::OpenRun;
 pub use self::start::StrictTrace;
+pub use self::transient::is_transient;

@@ -11,7 +11,7 @@ use tokio::time::timeout;
 
 use super::builder::TraceBuilder;
 use super::context::{TraceContext, parent};
-use super::future::traced;
+use super::future::{Slot, traced};
 use super::guard::TraceGuard;
 use super::output::TraceReturn;
 use super::run::OpenRun;
@@ -50,7 +50,7 @@ impl TraceBuilder {
     /// }
     /// ```
     pub fn run<R: TraceReturn>(self, body: impl FnOnce(TraceContext) -> R) -> R::Output {
-        self.open_blocking().run(body).into_output()
+        self.open_blocking().run(body, |_| None).into_output()
     }
 
     /// Runs the closure's future, records the run and returns the output.
@@ -74,10 +74,11 @@ impl TraceBuilder {
         self,
         body: impl FnOnce(TraceContext) -> F,
     ) -> R::Output {
-        let run = traced(async move |slot| {
+        let body = async move |slot: Slot| {
             let Ok(context) = slot.begin(self).await;
             body(context).await
-        });
+        };
+        let run = traced(body, |_| None);
         run.until_learned().await
     }
 
@@ -230,7 +231,7 @@ impl StrictTrace {
         self,
         body: impl FnOnce(TraceContext) -> Result<R, E>,
     ) -> Result<R::Output, E> {
-        self.open_blocking()?.run(body).into_output()
+        self.open_blocking()?.run(body, |_| None).into_output()
     }
 
     /// Retrieves the memories, runs the closure's future, records the run and returns the output.
@@ -243,10 +244,11 @@ impl StrictTrace {
         E: Display + From<Error>,
         F: Future<Output = Result<R, E>>,
     {
-        let run = traced(async move |slot| {
+        let body = async move |slot: Slot| {
             let context = slot.begin_strictly(self.0).await?;
             body(context).await
-        });
+        };
+        let run = traced(body, |_| None);
         run.until_learned().await
     }
 

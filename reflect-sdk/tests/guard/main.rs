@@ -10,11 +10,13 @@ mod disk;
 mod endings;
 mod options;
 mod outages;
+mod outcomes;
 mod places;
 mod processes;
 mod queue;
 mod script;
 mod submitting;
+mod transient;
 mod visibility;
 
 use std::time::Duration;

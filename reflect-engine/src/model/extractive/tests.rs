@@ -100,7 +100,7 @@ const ERRORS: [(&str, &str); 6] = [
         "429 Too Many Requests: {\"error\": {\"message\": \"Rate limit reached for gpt-4o in organization \
          org-x on tokens per min (TPM): Limit 30000, Used 29400, Requested 1200. Please try again in 1.2s.\", \
          \"type\": \"tokens\", \"param\": null, \"code\": \"rate_limit_exceeded\"}}",
-        "429 Too Many Requests: { error : { message :",
+        "429 Too Many Requests: {'error': {'message': 'Rate limit reached for gpt-4o",
     ),
     (
         "{\"type\": \"error\", \"error\": {\"type\": \"rate_limit_error\", \"message\": \"This request would \
