@@ -65,7 +65,8 @@ pub use project::{Bootstrapped, DeletedProject, Health, ProjectSettings, Project
 pub use ranking::Ranking;
 pub use reflection::{AuthoredReflection, Reflection, ReflectionEdit};
 pub use report::{
-    Conclusion, Difference, Group, JudgeAgreement, MemoryOutcome, Month, Outcomes, PassRate, Report,
+    Conclusion, Difference, Group, JudgeAgreement, MemoryOutcome, Month, Outcomes, PassRate,
+    Report, Side,
 };
 pub use requests::{
     Bootstrap, ChangeReview, CreateApiKey, CreateSkill, CreateTrace, DeleteMemory, DeleteProject,

@@ -43,6 +43,47 @@ pub struct Report {
     pub harmful: Vec<MemoryOutcome>,
 }
 
+impl Report {
+    /// The runs by who reviewed them: people, then models, then programs.
+    pub fn sides(&self) -> [Side<'_>; 3] {
+        [
+            Side {
+                name: "people",
+                outcomes: &self.people,
+                of_group: |group| &group.people,
+            },
+            Side {
+                name: "models",
+                outcomes: &self.models,
+                of_group: |group| &group.models,
+            },
+            Side {
+                name: "programs",
+                outcomes: &self.programs,
+                of_group: |group| &group.programs,
+            },
+        ]
+    }
+
+    /// The side to draw conclusions from: people, unless only others have reviewed.
+    pub fn side(&self) -> Side<'_> {
+        let sides = self.sides();
+        let with_reviews = sides.iter().find(|side| side.outcomes.all.rate.is_some());
+        *with_reviews.unwrap_or(&sides[0])
+    }
+}
+
+/// The runs that one kind of reviewer has reviewed.
+#[derive(Clone, Copy, Debug)]
+pub struct Side<'a> {
+    /// Who: `people`, `models` or `programs`.
+    pub name: &'static str,
+    /// What they found.
+    pub outcomes: &'a Outcomes,
+    /// What they found in a group.
+    pub of_group: fn(&Group) -> &Outcomes,
+}
+
 /// Reviewed runs, with and without memories.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]

@@ -192,6 +192,11 @@ impl ReviewRecord {
     pub fn model(&self) -> Option<&str> {
         self.reviewer.as_ref()?.model_name()
     }
+
+    /// Whether neither a model nor a program gave the review.
+    pub fn is_by_person(&self) -> bool {
+        !matches!(self.reviewer, Some(Reviewer::Model(_) | Reviewer::Program))
+    }
 }
 
 #[cfg(test)]

@@ -15,6 +15,7 @@ mod failing;
 mod frameworks;
 mod learning;
 mod managed;
+mod outcomes;
 mod recording;
 mod reflexion;
 mod reviewers;

@@ -1,7 +1,7 @@
 use askama::Template;
 use jiff::Timestamp;
 use reflect_engine::Appraisal;
-use reflect_types::{ApiKey, Arm, IngestStatus, KeyId, MemoryRecord, Reviewer, Trace, Verdict};
+use reflect_types::{ApiKey, Arm, IngestStatus, KeyId, MemoryRecord, Trace, Verdict};
 
 use crate::card::{MemoryCard, teacher};
 use crate::frame::Frame;
@@ -206,9 +206,9 @@ pub(crate) fn verdict(verdict: Verdict) -> (&'static str, &'static str) {
 
 /// Whether no person has reviewed the trace, and nothing is on its way.
 fn awaits_a_person(trace: &Trace) -> bool {
-    let by_model =
-        |review: &reflect_types::ReviewRecord| matches!(review.reviewer, Some(Reviewer::Model(_)));
-    trace.ingest_status == IngestStatus::Completed && trace.review.as_ref().is_none_or(by_model)
+    let review = trace.review.as_ref();
+    trace.ingest_status == IngestStatus::Completed
+        && review.is_none_or(|review| !review.is_by_person())
 }
 
 fn state(trace: &Trace) -> (&'static str, &'static str) {

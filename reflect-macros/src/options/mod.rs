@@ -10,10 +10,10 @@ mod values;
 use proc_macro2::{Span, TokenStream, TokenTree};
 use syn::ext::IdentExt;
 use syn::parse::{ParseStream, Parser};
-use syn::{Error, Expr, ExprClosure, Ident, Path, Result, Token, parse_quote};
+use syn::{Error, Expr, Ident, Path, Result, Token, parse_quote};
 
 use self::keys::{Kind, all_keys, keys};
-use self::values::{boolean, check_number, choice, mistake, peel};
+use self::values::{boolean, check_number, choice, is_function, mistake, peel};
 
 /// The options, or their defaults.
 pub(crate) struct Options {
@@ -22,8 +22,8 @@ pub(crate) struct Options {
     /// Calls on the builder of the run, in the order of the options; that of `query` comes first.
     pub(crate) settings: Vec<Setting>,
     pub(crate) inject_context: bool,
-    /// The closure that says which errors fail the run.
-    pub(crate) auto_fail: Option<ExprClosure>,
+    /// The closure or function that says which errors fail the run.
+    pub(crate) auto_fail: Option<Expr>,
     /// Whether the run may wait for its memory.
     pub(crate) waits: bool,
     /// Whether callers get the return value whole.
@@ -226,13 +226,11 @@ impl Options {
                 self.settings.insert(0, Setting { key, value });
                 return Ok(());
             }
-            Kind::AutoFail => match value {
-                Expr::Closure(closure) => {
-                    self.auto_fail = Some(closure);
-                    return Ok(());
-                }
-                value => Value::AutoFail(value),
-            },
+            Kind::AutoFail if is_function(&value) => {
+                self.auto_fail = Some(value);
+                return Ok(());
+            }
+            Kind::AutoFail => Value::AutoFail(value),
             Kind::UntilLearned => {
                 self.waits = boolean(&value) != Some(false);
                 Value::Plain(value)

@@ -12,7 +12,9 @@ use super::output::TraceOutput;
 use super::panics::Panic;
 use super::transient::{is_transient, says_so};
 
-/// An error that ended a run.
+/// An error that ended a run: its text, those of its causes, and its type.
+///
+/// It fails the run, unless it [is transient](crate::is_transient).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Failure {
     message: String,
@@ -31,7 +33,8 @@ impl Failure {
         Self {
             fails: !says_so(&message),
             kind: name_of::<E>(),
-            ..Self::from(message)
+            location: None,
+            message,
         }
     }
 
@@ -53,12 +56,12 @@ impl Failure {
         Self {
             fails: !is_passing,
             kind: name_of::<E>(),
-            ..Self::from(message)
+            location: None,
+            message,
         }
     }
 
-    /// Sets whether the run failed, rather than being ended by something that says nothing about it. By
-    /// default it did not if the error [is transient](crate::is_transient).
+    /// Sets whether the error fails the run.
     #[must_use]
     pub fn fails(mut self, fails: bool) -> Self {
         self.fails = fails;
@@ -105,30 +108,26 @@ impl Failure {
     }
 }
 
-/// An error of which there is only a text. It fails the run.
 impl From<String> for Failure {
-    fn from(message: String) -> Self {
-        Self {
-            message,
-            kind: None,
-            location: None,
-            fails: true,
-        }
+    fn from(text: String) -> Self {
+        Self::of(&text)
     }
 }
 
-/// An error of which there is only a text. It fails the run.
 impl From<&str> for Failure {
-    fn from(message: &str) -> Self {
-        message.to_owned().into()
+    fn from(text: &str) -> Self {
+        Self::of(text)
     }
 }
 
+/// A panic fails the run, also with the words of a transient error.
 impl From<Panic> for Failure {
     fn from(panic: Panic) -> Self {
         Self {
+            message: panic.message,
+            kind: None,
             location: panic.location,
-            ..panic.message.into()
+            fails: true,
         }
     }
 }

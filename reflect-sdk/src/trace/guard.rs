@@ -17,7 +17,9 @@ use crate::error::{Error, Result};
 ///
 /// - With an [output](Self::set_output), the run is recorded.
 /// - If a panic unwinds the thread, it is recorded as failed, with the panic's message as feedback.
-/// - Otherwise nothing is sent.
+/// - Otherwise it is abandoned: recorded as [`on_cancel`](super::TraceBuilder::on_cancel) says, by default
+///   without a verdict and with `outcome: "abandoned"` in its metadata. Where nothing was
+///   [recorded](Self::record) either, nothing is sent, but a warning is logged.
 ///
 /// ```no_run
 /// use reflect_sdk::{ReflectClient, TraceOutput};
@@ -37,7 +39,7 @@ use crate::error::{Error, Result};
 /// # Early returns
 ///
 /// The guard does not see an `Err` that leaves its scope: **a `?` after `set_output(….pass())` is
-/// recorded as a pass**, and one before it sends nothing. Set the output last and hand results
+/// recorded as a pass**, and one before it abandons the run. Set the output last and hand results
 /// through [`fail_on_err`](Self::fail_on_err), or use [`run`](super::TraceBuilder::run) or
 /// [`run_async`](super::TraceBuilder::run_async), which record every `Err` as a failed run:
 ///
@@ -137,7 +139,10 @@ impl TraceGuard {
         self.renew();
     }
 
-    /// Marks the run as failed if the result is an `Err`, and returns the result.
+    /// Marks the run as failed if the result is an `Err`, unless the error [is transient](crate::is_transient),
+    /// and returns the result.
+    ///
+    /// The causes of an error are recorded as far as it shows them as `{:#}`, as that of `anyhow` does.
     ///
     /// ```no_run
     /// use std::num::ParseIntError;

@@ -71,6 +71,19 @@ impl TraceOutput {
         Self::new(text).final_response(text)
     }
 
+    /// Notes the error that ended the run. It fails the run, unless it [is transient](crate::is_transient),
+    /// or the output has failed already for a reason that its feedback says.
+    ///
+    /// ```
+    /// use reflect_sdk::{Message, TraceOutput};
+    ///
+    /// let messages = vec![Message::user("Refund order 7"), Message::assistant("I look it up.")];
+    /// let output = TraceOutput::new(messages).error("no such tool: `get_order`");
+    /// ```
+    pub fn error(self, error: impl Into<Failure>) -> Self {
+        error.into().output(self, true)
+    }
+
     fn output_mut(&mut self) -> &mut Self {
         self
     }

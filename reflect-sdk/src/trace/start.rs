@@ -35,8 +35,9 @@ impl TraceBuilder {
 
     /// Runs the closure, records the run and returns the output.
     ///
-    /// An `Err` is recorded as a failed run, and so is a panic, with its message as feedback; the panic
-    /// then continues.
+    /// An `Err` is recorded as a failed run, unless [`auto_fail`](Self::auto_fail) says otherwise, and so is a
+    /// panic, with its message as feedback; the panic then continues. The causes of an error are recorded as
+    /// far as it shows them as `{:#}`, as that of `anyhow` does.
     ///
     /// ```no_run
     /// use reflect_sdk::{Message, ReflectClient, TraceResult};

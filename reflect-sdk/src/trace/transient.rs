@@ -40,7 +40,7 @@ pub fn is_transient(error: &(dyn StdError + 'static)) -> bool {
 /// Whether the text of an error says so.
 pub(super) fn says_so(text: &str) -> bool {
     /// What only an error of a server says.
-    const ANYWHERE: [&str; 12] = [
+    const ANYWHERE: [&str; 20] = [
         "408 Request Timeout",
         "425 Too Early",
         "429 Too Many Requests",
@@ -55,6 +55,15 @@ pub(super) fn says_so(text: &str) -> bool {
         "rate_limit_exceeded",
         "rate_limit_error",
         "overloaded_error",
+        // Of the SDK.
+        "(429 rate_limited)",
+        "(500 internal)",
+        "(503 unavailable)",
+        "(504 timeout)",
+        " took longer than ",
+        "no reply in time (",
+        "the server cannot be reached (",
+        "the connection was lost (",
     ];
     /// What also a sentence could say: only the whole text of a cause counts.
     const WHOLE: [&str; 9] = [
@@ -97,4 +106,27 @@ fn is_lost(kind: io::ErrorKind) -> bool {
             | NetworkUnreachable
             | TimedOut
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use reflect_types::{ErrorBody, ErrorCode};
+
+    use super::*;
+
+    #[test]
+    fn an_error_of_the_sdk_is_known_by_its_text_too() {
+        let codes = ErrorCode::KNOWN.iter().cloned();
+        let refusals = codes.map(|code| Error::from(ErrorBody::new(code, "no")));
+        let others = [
+            Error::timeout("the call to Reflect", Duration::from_secs(5)),
+            Error::Config("the name of the project is empty".to_owned()),
+        ];
+        for error in refusals.chain(others) {
+            assert_eq!(says_so(&error.to_string()), error.is_retryable(), "{error}");
+            assert_eq!(is_transient(&error), error.is_retryable(), "{error}");
+        }
+    }
 }

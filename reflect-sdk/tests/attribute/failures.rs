@@ -142,12 +142,18 @@ async fn a_transient_cause_fails_no_run() {
     assert_eq!(review(&traces[3]), Some((Verdict::Fail, "late")));
 }
 
-#[reflect_trace(client = client, auto_fail = |error: &Failed| error.0.to_string() == "wrong")]
+#[reflect_trace(client = client, auto_fail = Failed::is_wrong)]
 fn ruled(_: &TraceContext, how: &str, client: &ReflectClient) -> Result<String, Failed> {
     Err(Failed(cause(how)))
 }
 
-// The type follows from that of the function.
+impl Failed {
+    fn is_wrong(&self) -> bool {
+        self.0.to_string() == "wrong"
+    }
+}
+
+// The type of the error follows from that of the function.
 #[reflect_trace(client = client, auto_fail = |error| error.len() > 4, strict)]
 async fn ruled_later(_: &TraceContext, how: &str, client: &ReflectClient) -> Result<String, Text> {
     Err(Text(how.to_owned()))

@@ -69,6 +69,8 @@ async fn other_errors_are_transient_if_they_say_so() {
         .unwrap();
     let error = client.get_trace("t").await.unwrap_err();
     assert!(is_transient(&error), "{error}");
+    let text = io::Error::other(error.to_string());
+    assert!(is_transient(&text), "{text}");
     assert!(is_transient(&io::Error::from(
         io::ErrorKind::ConnectionReset
     )));

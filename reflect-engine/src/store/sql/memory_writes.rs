@@ -109,7 +109,8 @@ async fn insert(db: &Db<'_>, project: i64, new: &[(i64, Content<'_>)]) -> Result
             STAGED,
         ]);
     }
-    let staged = "p.approve IS NOT NULL AND (p.approve <> 'models' OR r.reviewer <> 'program')";
+    let staged = "p.approve IS NOT NULL \
+         AND (p.approve <> 'models' OR coalesce(r.reviewer, 'program') <> 'program')";
     let insert = format!(
         "INSERT INTO memory (project, id, trace_id, success, q, revision, created_at, metadata, task, \
              reflection, key_id, reviewer, given, alpha, task_sketch, text_sketch, hidden, \
