@@ -47,17 +47,17 @@ fn main() -> Result<(), BoxError> {
             .flat_map(Message::calls)
             .any(|c| c.function.name == "refund");
 
-        // The reviewer knows the policy.
+        // A check that knows the policy counts as much as a person.
         let trace = client
             .create_trace_and_wait(&task, messages)
             .retrieved(augmented.memory_ids());
         if refunded == (days <= 30) {
             println!("   review     pass");
-            trace.pass().call()?;
+            trace.pass().alpha(0.3).call()?;
         } else {
             let feedback = "Call get_order first and refund only orders of at most 30 days";
             println!("   review     FAIL: {feedback}");
-            trace.fail(feedback).call()?;
+            trace.fail(feedback).alpha(0.3).call()?;
         }
         draw_utilities(&client)?;
     }

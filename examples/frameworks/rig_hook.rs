@@ -22,6 +22,8 @@ impl AgentHook for Learning {
         };
         let run = Arc::new(self.0.trace(task).limit(3).await);
         let prompt = run.augmented_task().to_owned();
+        // A run that is dropped before it settles is recorded with this.
+        run.record(Said::user(&prompt));
         ctx.scratchpad().insert(run);
         RunStartAction::rewrite(prompt)
     }
@@ -36,7 +38,7 @@ impl AgentHook for Learning {
         // The run is recorded where its guard ends, here.
         run.set_output(match event.outcome {
             SettledOutcome::Response(_) => output,
-            SettledOutcome::Error(why) => output.fail(why),
+            SettledOutcome::Error(why) => output.error(why),
         });
     }
 }

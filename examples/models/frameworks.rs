@@ -37,15 +37,20 @@ async fn main() -> Result<(), BoxError> {
     for (order, days) in [("7", 60), ("12", 45)] {
         let task = format!("Refund order {order}, please");
         let run = reflect.trace(&task).limit(3).until_learned(true).await;
-        let messages = work(&agent, run.augmented_task(), days).await?;
+        let user = ChatCompletionRequestUserMessage::from(run.augmented_task());
+        let mut messages: Vec<ChatCompletionRequestMessage> = vec![user.into()];
+        let worked = work(&agent, &mut messages, days).await;
+        // The messages of the library, as they are, also of a run that breaks.
+        let output = TraceOutput::new(serde_json::to_value(&messages)?);
+        run.set_output(output.clone());
+        run.fail_on_err(worked)?;
+
         let refunded = serde_json::to_string(&messages)?.contains("\"refund\"");
         println!(
             "{task}: {} memories, refunded: {refunded}",
             run.memories().len()
         );
 
-        // The messages of the library, as they are.
-        let output = TraceOutput::new(serde_json::to_value(&messages)?);
         run.set_output(if refunded {
             output.fail("Call get_order first and refund only orders of at most 30 days")
         } else {
@@ -56,14 +61,12 @@ async fn main() -> Result<(), BoxError> {
     Ok(())
 }
 
-/// An ordinary tool loop of `async-openai`; of Reflect it knows nothing but its prompt.
+/// An ordinary tool loop of `async-openai`, which knows nothing of Reflect.
 async fn work(
     agent: &Client<OpenAIConfig>,
-    prompt: &str,
+    messages: &mut Vec<ChatCompletionRequestMessage>,
     days: u32,
-) -> Result<Vec<ChatCompletionRequestMessage>, BoxError> {
-    let user = ChatCompletionRequestUserMessage::from(prompt);
-    let mut messages: Vec<ChatCompletionRequestMessage> = vec![user.into()];
+) -> Result<(), BoxError> {
     for _ in 0..5 {
         let request = CreateChatCompletionRequestArgs::default()
             .model(env::var("OPENAI_MODEL").unwrap_or_else(|_| "gpt-5.4-mini".to_owned()))
@@ -95,7 +98,7 @@ async fn work(
             messages.push(answer.into());
         }
     }
-    Ok(messages)
+    Ok(())
 }
 
 fn tool(name: &str) -> Result<ChatCompletionTools, BoxError> {

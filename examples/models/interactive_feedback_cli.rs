@@ -15,7 +15,7 @@ use std::process::ExitCode;
 use clap::Parser;
 use reflect_model_server::{Act, ModelRequest, ModelServer};
 use reflect_models::{Client, Error, Prompt};
-use reflect_sdk::{BoxError, Message, ReflectClient};
+use reflect_sdk::{BoxError, Message, ReflectClient, Review};
 
 /// Interactive Reflect SDK demo.
 #[derive(Parser)]
@@ -98,8 +98,8 @@ async fn interact(args: Arguments) -> Result<(), BoxError> {
         .retrieved(augmented.memory_ids())
         .model(&args.model);
     let (result, feedback, trace) = match ask_for_review()? {
-        Choice::Pass => ("pass", None, trace.pass()),
-        Choice::Fail(why) => ("fail", Some(why.clone()), trace.fail(why)),
+        Choice::Pass => ("pass", None, trace.review(Review::pass())),
+        Choice::Fail(why) => ("fail", Some(why.clone()), trace.review(Review::fail(why))),
         // Stored without a review, which can come later.
         Choice::Defer => ("defer", None, trace),
     };

@@ -121,6 +121,7 @@ fn aside(memory: &MemoryRecord) -> Option<&'static str> {
 pub(crate) fn teacher(reviewer: Option<&Reviewer>) -> String {
     match reviewer {
         Some(Reviewer::Model(model)) => format!("judge {}", shown(model)),
+        Some(Reviewer::Program) => "the program".to_owned(),
         _ => "a person".to_owned(),
     }
 }

@@ -128,6 +128,7 @@ mod tests {
                 ..Outcomes::default()
             },
             models: Outcomes::default(),
+            programs: Outcomes::default(),
         }
     }
 

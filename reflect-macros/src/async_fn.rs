@@ -70,13 +70,15 @@ impl Traced {
         let until_learned = options
             .waits
             .then(|| quote_spanned!(there=> .until_learned()));
-        let future =
-            quote_spanned!(there=> #private::#traced(move |__reflect_slot| #block) #until_learned);
+        let body = quote_spanned!(there=> move |__reflect_slot| #block);
         let Some(stream) = &returned.stream else {
-            return future;
+            let inspect = self.inspect(options, returned);
+            return quote_spanned!(there=> #private::#traced(#body, #inspect) #until_learned);
         };
         let (fold, wrap) = (self.fold(options, stream), self.wrap(stream));
-        quote_spanned!(there=> #private::recorded(#future, #fold, #wrap))
+        quote_spanned!(there=>
+            #private::recorded(#private::#traced(#body) #until_learned, #fold, #wrap)
+        )
     }
 
     /// The async block within that future.

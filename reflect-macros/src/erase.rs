@@ -17,6 +17,22 @@ pub(crate) fn has_impl(ty: &Type) -> bool {
     erase(ty, false).1
 }
 
+/// Whether the type has a `_`, which stands for an `impl Trait`.
+pub(crate) fn has_gap(ty: &Type) -> bool {
+    struct Search(bool);
+
+    impl VisitMut for Search {
+        fn visit_type_mut(&mut self, ty: &mut Type) {
+            self.0 |= matches!(ty, Type::Infer(_));
+            visit_mut::visit_type_mut(self, ty);
+        }
+    }
+
+    let mut search = Search(false);
+    search.visit_type_mut(&mut ty.clone());
+    search.0
+}
+
 fn erase(ty: &Type, lifetimes: bool) -> (Type, bool) {
     let mut ty = ty.clone();
     let mut erase = Erase {

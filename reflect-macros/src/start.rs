@@ -4,7 +4,9 @@ use proc_macro2::{Span, TokenStream};
 use quote::{quote, quote_spanned};
 use syn::Ident;
 
+use crate::erase::has_gap;
 use crate::options::{Options, Value};
+use crate::return_type::Returned;
 use crate::traced::Traced;
 
 impl Traced {
@@ -12,6 +14,26 @@ impl Traced {
     pub(crate) fn refuse(&self, strict: &Ident) -> TokenStream {
         let (private, there) = self.private.at(strict);
         quote_spanned!(there=> #private::Refusal::refuse(__reflect_error))
+    }
+
+    /// What tells which error the value is, and whether it fails the run.
+    pub(crate) fn inspect(&self, options: &Options, returned: &Returned) -> TokenStream {
+        let here = Span::mixed_site();
+        let private = &self.private;
+        let known = if has_gap(&returned.recorded) {
+            // The type is not known yet where this is checked.
+            quote_spanned!(here=> ::core::option::Option::None)
+        } else {
+            quote_spanned!(here=> #private::inspect(__reflect_value).failure())
+        };
+        match &options.auto_fail {
+            None if has_gap(&returned.recorded) => quote_spanned!(here=> |_| #known),
+            None => quote_spanned!(here=> |__reflect_value| #known),
+            Some(rule) => {
+                let (private, there) = self.private.at(rule);
+                quote_spanned!(there=> |__reflect_value| #private::ruled(#known, __reflect_value, #rule))
+            }
+        }
     }
 
     /// The run, which is still to start. Of one that is not recorded, only client and task are evaluated.
@@ -58,6 +80,10 @@ impl Traced {
                 Value::Map(value) => {
                     let (private, there) = self.private.at(value);
                     quote_spanned!(there=> #private::#key(#run, #private::pairs(&(#value))))
+                }
+                Value::AutoFail(value) => {
+                    let (private, there) = self.private.at(value);
+                    quote_spanned!(there=> #private::auto_fail(#run, #value))
                 }
                 Value::OnCancel(variant) => {
                     let private = &self.private;

@@ -57,10 +57,14 @@ impl Traced {
             quote_spanned!(there=>
                 #at_return::run_stream::<#kind, #recorded, _, _>(__reflect_run, #fold, #wrap, #closure)
             )
-        } else if returned.unwrapped {
-            quote_spanned!(there=> #at_return::run::<#recorded, #given, _>(__reflect_run, #closure))
         } else {
-            quote_spanned!(there=> #at_return::run_whole::<#recorded, _>(__reflect_run, #closure))
+            let inspect = self.inspect(options, returned);
+            let run = if returned.unwrapped {
+                quote_spanned!(there=> #at_return::run::<#recorded, #given, _>)
+            } else {
+                quote_spanned!(there=> #at_return::run_whole::<#recorded, _>)
+            };
+            quote_spanned!(there=> #run(__reflect_run, #closure, #inspect))
         };
         let run = if aborts(&self.sig) {
             quote_spanned!(there=>

@@ -40,7 +40,9 @@ pub mod calls {
         Action, Async, AugmentWithMemories, Blocking, Call, CallContext, CreateMemory,
         CreateTraceAndWait, ReviewRun, WaitForTrace,
     };
-    pub use crate::trace::{InScope, LearningLimit, StreamText, StrictTrace};
+    pub use crate::trace::{
+        AutoFail, Failure, InScope, LearningLimit, RuledTrace, StreamText, StrictTrace,
+    };
 }
 
 /// Everything that travels: the requests and replies of the API, and their parts.
@@ -56,8 +58,8 @@ pub use reflect_engine as engine;
 pub use reflect_macros::reflect_trace;
 pub use reflect_types::{
     Content, ErrorCode, FunctionCall, IngestStatus, Memory, MemoryId, Message, Metadata, ProjectId,
-    Ranking, Review, ReviewStatus, Role, ToolCall, Trace, TraceId, TraceReceipt, Trajectory,
-    Verdict,
+    Ranking, Review, ReviewStatus, Reviewer, Role, ToolCall, Trace, TraceId, TraceReceipt,
+    Trajectory, Verdict,
 };
 
 pub use crate::client::{
@@ -70,6 +72,6 @@ pub use crate::error::{ApiError, BoxError, Error, Result};
 pub use crate::trace::ReflectLayer;
 pub use crate::trace::{
     OnCancel, TraceBuilder, TraceContext, TraceGuard, TraceHandle, TraceOutput, TraceRecord,
-    TraceResult, TraceReturn,
+    TraceResult, TraceReturn, is_transient,
 };
 pub use crate::transport::Transport;

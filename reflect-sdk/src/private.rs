@@ -6,11 +6,12 @@ pub use futures_core::Stream;
 
 pub use crate::client::{AsClient, Installed, client};
 pub use crate::trace::{
-    Begin, ContextParameter, Fallible, Lazy, OnCancel, OpenRun, OptionalText, Pairs, Plain,
-    Refusal, ReturnValue, Slot, TaskText, Text, TextValue, TraceReturn, Traced, UntilLearned,
-    folded, foreign, is_recorded, joined, lazy_stream, metadata, metadata_filter, model, open,
-    open_strictly, pairs, recorded, reference_context, run, run_stream, run_whole, session,
-    task_text, text, traced, traced_stream, traced_whole, unstarted,
+    Begin, ByError, ByRecord, ByReport, ContextParameter, Fallible, Inspect, Lazy, OnCancel,
+    OpenRun, OptionalText, Pairs, Plain, Refusal, ReturnValue, Slot, TaskText, Text, TextValue,
+    TraceReturn, Traced, UntilLearned, auto_fail, folded, foreign, inspect, is_recorded, joined,
+    lazy_stream, metadata, metadata_filter, model, open, open_strictly, pairs, recorded,
+    reference_context, ruled, run, run_stream, run_whole, session, task_text, text, traced,
+    traced_stream, traced_whole, unstarted,
 };
 
 /// Calls the closure. Unlike a direct call, it lets the closure return what it borrows mutably.

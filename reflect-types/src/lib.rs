@@ -12,6 +12,7 @@ mod explanation;
 mod fnv;
 mod id;
 mod integer;
+mod interruption;
 mod key;
 mod layout;
 pub mod markup;
@@ -53,6 +54,7 @@ pub use error::{ErrorBody, ErrorCode};
 pub use explanation::{Dropped, Evidence, ExplainedMemory, Explanation};
 pub use fnv::fnv_1a;
 pub use id::{KeyId, MemoryId, ProjectId, TraceId};
+pub use interruption::Interruption;
 pub use key::{ApiKey, CreatedApiKey, Environment, KeyStatus, Scope};
 pub use layout::{Layout, Method, Repeat};
 pub use memory::{Aside, Memory, MemoryHistory, MemoryRecord, MergedMemory, UtilityEvent};
@@ -64,7 +66,8 @@ pub use project::{Bootstrapped, DeletedProject, Health, ProjectSettings, Project
 pub use ranking::Ranking;
 pub use reflection::{AuthoredReflection, Reflection, ReflectionEdit};
 pub use report::{
-    Conclusion, Difference, Group, JudgeAgreement, MemoryOutcome, Month, Outcomes, PassRate, Report,
+    Conclusion, Difference, Group, JudgeAgreement, MemoryOutcome, Month, Outcomes, PassRate,
+    Report, Side,
 };
 pub use requests::{
     Bootstrap, ChangeReview, CreateApiKey, CreateSkill, CreateTrace, DeleteMemory, DeleteProject,

@@ -250,9 +250,9 @@ impl PartialSchema for Reviewer {
             .additional_properties(Some(AdditionalProperties::FreeForm(false)));
         OneOfBuilder::new()
             .description(Some(
-                "Who gives a review: a person, or the model of a name.",
+                "Who gives a review: a person, the program that ran the agent, or the model of a name.",
             ))
-            .item(one_of(["human"].into_iter()))
+            .item(one_of(["human", "program"].into_iter()))
             .item(model)
             .into()
     }

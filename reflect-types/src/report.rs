@@ -7,7 +7,7 @@ use crate::wire_enum::wire_enum;
 
 /// The reply to `GetReport`: pass rates, and whether memories help.
 ///
-/// Reviews by people and by models are counted separately: a run counts by its standing review.
+/// Reviews by people, models and programs are counted separately: a run counts by its standing review.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Report {
@@ -15,10 +15,13 @@ pub struct Report {
     pub traces: u64,
     /// Those of them that wait for a review.
     pub waiting: u64,
-    /// Runs that people reviewed, or code acting for them.
+    /// Runs that people reviewed.
     pub people: Outcomes,
     /// Runs that models reviewed.
     pub models: Outcomes,
+    /// Runs that the programs reviewed that ran them.
+    #[serde(default)]
+    pub programs: Outcomes,
     /// The runs of each value of `by`, most runs first; in order of time for `month` and `day`. At most
     /// 100 groups.
     #[serde(default)]
@@ -38,6 +41,47 @@ pub struct Report {
     /// Memories whose runs pass less often than those of others, worst first. Of all times, at most five.
     #[serde(default)]
     pub harmful: Vec<MemoryOutcome>,
+}
+
+impl Report {
+    /// The runs by who reviewed them: people, then models, then programs.
+    pub fn sides(&self) -> [Side<'_>; 3] {
+        [
+            Side {
+                name: "people",
+                outcomes: &self.people,
+                of_group: |group| &group.people,
+            },
+            Side {
+                name: "models",
+                outcomes: &self.models,
+                of_group: |group| &group.models,
+            },
+            Side {
+                name: "programs",
+                outcomes: &self.programs,
+                of_group: |group| &group.programs,
+            },
+        ]
+    }
+
+    /// The side to draw conclusions from: people, unless only others have reviewed.
+    pub fn side(&self) -> Side<'_> {
+        let sides = self.sides();
+        let with_reviews = sides.iter().find(|side| side.outcomes.all.rate.is_some());
+        *with_reviews.unwrap_or(&sides[0])
+    }
+}
+
+/// The runs that one kind of reviewer has reviewed.
+#[derive(Clone, Copy, Debug)]
+pub struct Side<'a> {
+    /// Who: `people`, `models` or `programs`.
+    pub name: &'static str,
+    /// What they found.
+    pub outcomes: &'a Outcomes,
+    /// What they found in a group.
+    pub of_group: fn(&Group) -> &Outcomes,
 }
 
 /// Reviewed runs, with and without memories.
@@ -119,6 +163,9 @@ pub struct Group {
     pub people: Outcomes,
     /// Runs that models reviewed.
     pub models: Outcomes,
+    /// Runs that programs reviewed.
+    #[serde(default)]
+    pub programs: Outcomes,
 }
 
 /// The runs of a month.
@@ -131,6 +178,9 @@ pub struct Month {
     pub people: PassRate,
     /// Runs that models reviewed.
     pub models: PassRate,
+    /// Runs that programs reviewed.
+    #[serde(default)]
+    pub programs: PassRate,
 }
 
 /// The agreement of a model with people.

@@ -30,7 +30,8 @@ pub struct Review {
     /// What was wrong (or right); it shapes the reflection, so be specific.
     #[cfg_attr(feature = "openapi", schema(max_length = 32768))]
     pub feedback_text: Option<String>,
-    /// How far the retrieved memories move, from 0 to 1; absent leaves it to the server (0.3).
+    /// How far the retrieved memories move, from 0 to 1; absent leaves it to the server (0.3, or 0.1 for a
+    /// program's review).
     #[cfg_attr(feature = "openapi", schema(minimum = 0, maximum = 1))]
     pub alpha: Option<f64>,
     /// A reflection written by the caller, to be stored instead of a generated one.
@@ -43,12 +44,12 @@ pub struct Review {
 impl Review {
     /// The default learning rate.
     pub const DEFAULT_ALPHA: f64 = 0.3;
-    /// The learning rate of a model's review that sets none.
+    /// The learning rate of a model's or a program's review that sets none.
     pub const JUDGE_ALPHA: f64 = 0.1;
     /// The maximum length of the feedback, in characters.
     pub const MAX_FEEDBACK: usize = 32_768;
 
-    /// A review without feedback.
+    /// A person's review without feedback.
     pub fn new(result: Verdict) -> Self {
         Self {
             result,
@@ -59,12 +60,12 @@ impl Review {
         }
     }
 
-    /// A passing review.
+    /// A person's passing review.
     pub fn pass() -> Self {
         Self::new(Verdict::Pass)
     }
 
-    /// A failing review with feedback.
+    /// A person's failing review with feedback.
     pub fn fail(feedback: impl Into<String>) -> Self {
         Self::new(Verdict::Fail).feedback(feedback)
     }
@@ -80,6 +81,13 @@ impl Review {
     #[must_use]
     pub fn alpha(mut self, alpha: f64) -> Self {
         self.alpha = Some(alpha);
+        self
+    }
+
+    /// Sets who gives the review.
+    #[must_use]
+    pub fn reviewer(mut self, reviewer: Reviewer) -> Self {
+        self.reviewer = reviewer;
         self
     }
 
@@ -180,9 +188,14 @@ pub struct ReviewRecord {
 }
 
 impl ReviewRecord {
-    /// The model that gave the review; `None` if a person did.
+    /// The model that gave the review; `None` if a person or a program did.
     pub fn model(&self) -> Option<&str> {
         self.reviewer.as_ref()?.model_name()
+    }
+
+    /// Whether neither a model nor a program gave the review.
+    pub fn is_by_person(&self) -> bool {
+        !matches!(self.reviewer, Some(Reviewer::Model(_) | Reviewer::Program))
     }
 }
 

@@ -1,20 +1,30 @@
 //! Who gives a review.
 
+use std::fmt;
+use std::str::FromStr;
+
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::Value;
 
 use crate::validate::{InvalidField, Validate, at_most, not_blank, without_controls};
 use crate::verdict::Verdict;
 
-/// Who gives a review: `"human"`, or `{"model": "gpt-5.4-mini"}`.
+/// Who gives a review: `"human"`, `{"model": "gpt-5.4-mini"}` or `"program"`.
+///
+/// A person's review replaces a model's or a program's, and a model's a program's; never the other way
+/// round.
+///
+/// As a text it is `human`, `model:gpt-5.4-mini` or `program`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Reviewer {
-    /// A person, or code acting for one.
+    /// A person.
     #[default]
     Human,
     /// The model of this name.
     Model(String),
+    /// The program that ran the agent: a check in its code, an error or a panic.
+    Program,
     /// A kind newer than this version. It is read, and never sent.
     Unknown,
 }
@@ -36,15 +46,44 @@ impl Reviewer {
     pub fn model_name(&self) -> Option<&str> {
         match self {
             Self::Model(name) => Some(name),
-            Self::Human | Self::Unknown => None,
+            Self::Human | Self::Program | Self::Unknown => None,
         }
+    }
+}
+
+impl fmt::Display for Reviewer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Human => f.write_str("human"),
+            Self::Model(name) => write!(f, "model:{name}"),
+            Self::Program => f.write_str("program"),
+            Self::Unknown => f.write_str("unknown"),
+        }
+    }
+}
+
+impl FromStr for Reviewer {
+    type Err = InvalidField;
+
+    fn from_str(text: &str) -> Result<Self, InvalidField> {
+        let reviewer = match text.split_once(':') {
+            None if text == "human" => Self::Human,
+            None if text == "program" => Self::Program,
+            Some(("model", name)) => Self::Model(name.to_owned()),
+            _ => {
+                let problem = "must be `human`, `program` or `model:<name>`";
+                return Err(InvalidField::new("reviewer", problem));
+            }
+        };
+        reviewer.validate()?;
+        Ok(reviewer)
     }
 }
 
 impl Validate for Reviewer {
     fn validate(&self) -> Result<(), InvalidField> {
         match self {
-            Self::Human => Ok(()),
+            Self::Human | Self::Program => Ok(()),
             Self::Model(name) => {
                 not_blank("reviewer", name, "name the model")?;
                 at_most("reviewer", name, Self::MAX_NAME)?;
@@ -52,7 +91,7 @@ impl Validate for Reviewer {
             }
             Self::Unknown => Err(InvalidField::new(
                 "reviewer",
-                "must be `\"human\"` or `{\"model\": \"<name>\"}`",
+                "must be `\"human\"`, `\"program\"` or `{\"model\": \"<name>\"}`",
             )),
         }
     }
@@ -61,9 +100,8 @@ impl Validate for Reviewer {
 impl Serialize for Reviewer {
     fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
         match self {
-            Self::Human => to.serialize_str("human"),
             Self::Model(name) => to.serialize_newtype_variant("Reviewer", 1, "model", name),
-            Self::Unknown => to.serialize_str("unknown"),
+            Self::Human | Self::Program | Self::Unknown => to.collect_str(self),
         }
     }
 }
@@ -73,6 +111,7 @@ impl<'de> Deserialize<'de> for Reviewer {
         // Any value is read: a newer version may know other kinds, with other contents.
         Ok(match Value::deserialize(from)? {
             Value::String(kind) if kind == "human" => Self::Human,
+            Value::String(kind) if kind == "program" => Self::Program,
             Value::Object(mut kind) if kind.len() == 1 => match kind.remove("model") {
                 Some(Value::String(name)) => Self::Model(name),
                 _ => Self::Unknown,
@@ -103,6 +142,7 @@ mod tests {
     fn reviewers_are_tagged_and_those_of_tomorrow_are_read() {
         for (reviewer, wire) in [
             (Reviewer::Human, json!("human")),
+            (Reviewer::Program, json!("program")),
             (Reviewer::Model("m".to_owned()), json!({"model": "m"})),
         ] {
             assert_eq!(to_value(&reviewer).unwrap(), wire);
@@ -117,6 +157,30 @@ mod tests {
             let reviewer: Reviewer = from_str(wire).unwrap();
             assert_eq!(reviewer, Reviewer::Unknown, "{wire}");
             assert_eq!(reviewer.validate().unwrap_err().field, "reviewer");
+        }
+    }
+
+    #[test]
+    fn a_reviewer_is_read_back_from_its_text() {
+        for reviewer in [
+            Reviewer::Human,
+            Reviewer::Program,
+            Reviewer::model("m:1"),
+            Reviewer::model("program"),
+        ] {
+            assert_eq!(reviewer.to_string().parse(), Ok(reviewer));
+        }
+        for text in [
+            "",
+            "Human",
+            "model",
+            "model:",
+            "model: ",
+            "program:x",
+            "unknown",
+        ] {
+            let error = text.parse::<Reviewer>().unwrap_err();
+            assert_eq!(error.field, "reviewer", "{text}");
         }
     }
 

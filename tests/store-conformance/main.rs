@@ -21,6 +21,7 @@ mod memory_changes;
 mod monitoring;
 mod projects;
 mod replacements;
+mod reviewers;
 mod reviews;
 mod setbacks;
 mod spans;

@@ -33,7 +33,7 @@ async fn archive(
 }
 
 /// Exports a project and imports it as another one, through JSON.
-async fn move_to(store: &dyn Store, from: &ProjectId, to: &ProjectId) {
+pub(super) async fn move_to(store: &dyn Store, from: &ProjectId, to: &ProjectId) {
     let (memories, traces) = archive(store, from).await;
     let mut pieces: Vec<EmbeddedPiece> = Vec::new();
     for memory in &memories {

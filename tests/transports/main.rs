@@ -16,6 +16,7 @@ mod frameworks;
 mod learning;
 mod managed;
 mod nested;
+mod outcomes;
 mod recording;
 mod reflexion;
 mod review_run;

@@ -7,7 +7,9 @@ use std::time::Duration;
 use reflect_engine::model::{Extractive, ReflectionWriter};
 use reflect_engine::store::{Postgres, Sqlite, scratch_database};
 use reflect_engine::{Builder as EngineBuilder, Engine};
-use reflect_sdk::{BlockingClient, ClientBuilder, IngestStatus, Memory, ReflectClient, Trace};
+use reflect_sdk::{
+    BlockingClient, ClientBuilder, IngestStatus, Memory, ReflectClient, Reviewer, Trace,
+};
 use reflect_server::keys::{KeyStore, Keys};
 use reflect_server::{App, Settings, serve};
 use tempfile::TempDir;
@@ -142,7 +144,7 @@ impl World {
         traces.remove(0)
     }
 
-    /// Records a reviewed run and waits for its memory.
+    /// Records a run that a person reviewed and waits for its memory.
     pub(crate) fn learn(&self, task: &str, feedback: Option<&str>, given: &[&Memory]) -> Trace {
         let client = self.client();
         let call = client.create_trace_and_wait(task, format!("I did: {task}"));
@@ -151,7 +153,7 @@ impl World {
             Some(feedback) => call.fail(feedback),
             None => call.pass(),
         };
-        call.call().unwrap()
+        call.reviewer(Reviewer::Human).call().unwrap()
     }
 
     /// All memories near a task, whatever they are worth.

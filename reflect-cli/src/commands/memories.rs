@@ -307,9 +307,10 @@ fn status_text(memory: &MemoryRecord) -> String {
 
 /// The reviewer and the key that caused something.
 fn teacher(key: Option<&KeyId>, reviewer: Option<&Reviewer>) -> String {
-    let who = match reviewer.and_then(Reviewer::model_name) {
-        Some(model) => format!("the model {}", output::line(model, 100)),
-        None => "a person".to_owned(),
+    let who = match reviewer {
+        Some(Reviewer::Model(model)) => format!("the model {}", output::line(model, 100)),
+        Some(Reviewer::Program) => "its program".to_owned(),
+        _ => "a person".to_owned(),
     };
     match key {
         Some(key) => format!("{who} with key {}", output::id(key.as_str())),

@@ -51,8 +51,8 @@ fn show(report: &Report, by: Option<&str>) -> Result<(), Failure> {
         report.waiting,
         if report.waiting == 1 { "waits" } else { "wait" }
     ))?;
-    let sides = [("people", &report.people), ("models", &report.models)];
-    let sides = sides.map(|(who, found)| (who.to_owned(), found));
+    let sides = report.sides();
+    let sides = sides.map(|side| (side.name.to_owned(), side.outcomes));
     outcomes(Some("REVIEWED BY"), &sides)?;
     output::say(format_args!("\n{}", Conclusions(report)))?;
     if let Some(by) = by {
@@ -85,13 +85,8 @@ pub(super) fn outcomes(named: Option<&str>, rows: &[(String, &Outcomes)]) -> Res
 }
 
 fn groups(report: &Report, by: &str) -> Result<(), Failure> {
-    for (who, of) in [
-        (
-            "people",
-            (|group| &group.people) as fn(&reflect_types::Group) -> &Outcomes,
-        ),
-        ("models", |group| &group.models),
-    ] {
+    for side in report.sides() {
+        let (who, of) = (side.name, side.of_group);
         let rows: Vec<_> = report
             .groups
             .iter()
@@ -124,6 +119,7 @@ fn months(report: &Report) -> Result<(), Failure> {
             ("MONTH", &|month| month.month.clone()),
             ("PEOPLE", &|month| rate(&month.people)),
             ("MODELS", &|month| rate(&month.models)),
+            ("PROGRAMS", &|month| rate(&month.programs)),
         ],
     )
 }
@@ -233,13 +229,8 @@ struct Conclusions<'a>(&'a Report);
 
 impl fmt::Display for Conclusions<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Report { people, models, .. } = self.0;
-        // By people, unless only models have reviewed.
-        let (outcomes, who) = if people.all.rate.is_none() && models.all.rate.is_some() {
-            (models, "models")
-        } else {
-            (people, "people")
-        };
+        let side = self.0.side();
+        let (outcomes, who) = (side.outcomes, side.name);
         match &outcomes.conclusion {
             Conclusion::NoControlArm => write!(
                 f,

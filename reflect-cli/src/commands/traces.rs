@@ -2,7 +2,7 @@ use std::io;
 
 use clap::{Args, Subcommand};
 use reflect_sdk::ReflectClient;
-use reflect_types::{Trace, TraceId, TraceReceipt, TraceTree};
+use reflect_types::{Reviewer, Trace, TraceId, TraceReceipt, TraceTree};
 
 use crate::failure::Failure;
 use crate::listing::{Listing, Status};
@@ -243,11 +243,12 @@ fn table(traces: &[Trace]) -> Result<(), Failure> {
             .to_owned()
     };
     let reviewer = |trace: &Trace| {
-        let review = trace.review.as_ref();
-        output::line(
-            review.map_or("-", |review| review.model().unwrap_or("human")),
-            40,
-        )
+        let review = trace.review.as_ref().map(|review| &review.reviewer);
+        match review {
+            None => "-".to_owned(),
+            Some(Some(Reviewer::Model(name))) => output::line(name, 40),
+            Some(reviewer) => reviewer.clone().unwrap_or_default().to_string(),
+        }
     };
     output::table(
         traces,

@@ -28,8 +28,8 @@ pub(crate) struct Options {
     /// `reflect serve --master-key`). The API key for the server is `--api-key` here.
     #[arg(long = "key", value_name = "ID")]
     taught_by: Option<String>,
-    /// Reviews by this reviewer: `human` or `model:NAME`.
-    #[arg(long, value_parser = reviewer)]
+    /// Reviews by this reviewer: `human`, `program` or `model:NAME`.
+    #[arg(long)]
     reviewer: Option<Reviewer>,
     /// Reviews of this run, which may have been deleted since.
     #[arg(long, value_name = "ID")]
@@ -224,14 +224,6 @@ fn more(out: &mut impl Write, what: &str, listed: usize, total: u64) -> io::Resu
     }
 }
 
-fn reviewer(text: &str) -> Result<Reviewer, String> {
-    match text.split_once(':') {
-        None if text == "human" => Ok(Reviewer::Human),
-        Some(("model", name)) if !name.trim().is_empty() => Ok(Reviewer::Model(name.to_owned())),
-        _ => Err("write `human` or `model:NAME`".to_owned()),
-    }
-}
-
 pub(super) fn time(text: &str) -> Result<Timestamp, String> {
     let help = || {
         format!(
@@ -282,13 +274,5 @@ mod tests {
         let shown = String::from_utf8(shown).unwrap();
         assert!(shown.contains("… and 7 more"), "{shown}");
         assert_eq!(shown.lines().count(), 1 + UndoReport::MAX_LISTED + 1);
-    }
-
-    #[test]
-    fn a_reviewer_is_a_person_or_a_named_model() {
-        assert_eq!(reviewer("human"), Ok(Reviewer::Human));
-        assert_eq!(reviewer("model:m:1"), Ok(Reviewer::Model("m:1".to_owned())));
-        assert!(reviewer("model:").is_err());
-        assert!(reviewer("someone").is_err());
     }
 }

@@ -1,7 +1,7 @@
 //! The list of undos.
 
 use reflect_sdk::ReflectClient;
-use reflect_types::{ListUndos, Reviewer, Undo, UndoRecord, UndoTotals};
+use reflect_types::{ListUndos, Undo, UndoRecord, UndoTotals};
 
 use crate::failure::Failure;
 use crate::output;
@@ -53,10 +53,7 @@ fn summary(record: &UndoRecord) -> String {
 
 /// What an undo was asked for, in the options of the command.
 fn conditions(request: &Undo) -> String {
-    let reviewer = request.reviewer.as_ref().map(|reviewer| match reviewer {
-        Reviewer::Model(name) => format!("model:{name}"),
-        _ => "human".to_owned(),
-    });
+    let reviewer = request.reviewer.as_ref().map(ToString::to_string);
     let options = [
         ("--key", request.key_id.as_ref().map(ToString::to_string)),
         ("--reviewer", reviewer),

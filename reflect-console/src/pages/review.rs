@@ -2,7 +2,7 @@ use askama::Template;
 use jiff::Timestamp;
 use reflect_engine::store::TraceSearch;
 use reflect_engine::{Appraisal, QueuedReview};
-use reflect_types::{Reviewer, Trace, TraceId, Verdict};
+use reflect_types::{Trace, TraceId, Verdict};
 
 use super::FirstTrace;
 use super::trace::{Head, ReviewView, verdict};
@@ -142,12 +142,12 @@ impl ReviewPage {
                 suggestion: trace
                     .review
                     .as_ref()
-                    .filter(|review| matches!(review.reviewer, Some(Reviewer::Model(_))))
+                    .filter(|review| !review.is_by_person())
                     .map(ReviewView::new),
                 done: trace
                     .review
                     .as_ref()
-                    .filter(|review| !matches!(review.reviewer, Some(Reviewer::Model(_))))
+                    .filter(|review| review.is_by_person())
                     .map(|review| Done {
                         view: ReviewView::new(review),
                         undo: desk.is_own.then(|| {

@@ -2,8 +2,7 @@ use askama::Template;
 use jiff::Timestamp;
 use reflect_engine::Appraisal;
 use reflect_types::{
-    ApiKey, Arm, IngestStatus, KeyId, MemoryRecord, Reviewer, Trace, TraceId, TraceTree, TreeRun,
-    Verdict,
+    ApiKey, Arm, IngestStatus, KeyId, MemoryRecord, Trace, TraceTree, TreeRun, Verdict,
 };
 
 use crate::card::{MemoryCard, teacher};
@@ -264,9 +263,9 @@ pub(crate) fn verdict(verdict: Verdict) -> (&'static str, &'static str) {
 
 /// Whether no person has reviewed the trace, and nothing is on its way.
 fn awaits_a_person(trace: &Trace) -> bool {
-    let by_model =
-        |review: &reflect_types::ReviewRecord| matches!(review.reviewer, Some(Reviewer::Model(_)));
-    trace.ingest_status == IngestStatus::Completed && trace.review.as_ref().is_none_or(by_model)
+    let review = trace.review.as_ref();
+    trace.ingest_status == IngestStatus::Completed
+        && review.is_none_or(|review| !review.is_by_person())
 }
 
 fn state(trace: &Trace) -> (&'static str, &'static str) {

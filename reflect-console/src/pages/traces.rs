@@ -73,7 +73,8 @@ struct Row {
     task: String,
     state: &'static str,
     class: &'static str,
-    by_model: bool,
+    /// Who reviewed it, if it was no person.
+    by: Option<(&'static str, &'static str)>,
     model: String,
     given: u64,
     when: When,
@@ -137,7 +138,11 @@ impl Row {
             task: line(&trace.task, 160),
             state,
             class,
-            by_model: matches!(trace.reviewer, Some(Reviewer::Model(_))),
+            by: match trace.reviewer {
+                Some(Reviewer::Model(_)) => Some(("judge", "Reviewed by a model")),
+                Some(Reviewer::Program) => Some(("program", "Reviewed by the program that ran it")),
+                _ => None,
+            },
             model: trace.model.as_deref().map(shown).unwrap_or_default(),
             given: trace.given,
             when: When::at(&trace.created_at, now),

@@ -14,8 +14,8 @@ use crate::review::{
 impl Engine {
     /// Reviews a trace; its memory is stored when this returns. The same verdict again changes
     /// nothing, another one is a conflict: see [`change_review`](Self::change_review). A person's
-    /// review replaces a model's ([`Review::judged_by`]) and keeps its verdict; a model's never
-    /// replaces a person's.
+    /// review replaces a model's ([`Review::judged_by`]) and keeps its verdict, both replace a
+    /// program's, and it is never the other way round.
     ///
     /// If a model fails, the error says so and the review is stored. A failure that may pass is
     /// retried in the background; until then, the same review returns the trace as it is. A review
@@ -137,11 +137,10 @@ fn refused(id: &TraceId, refusal: Refusal) -> Error {
             format!("the review of trace `{id}` is still in progress: wait until it is done")
         }
         Refusal::Reviewed(verdict) => other_verdict(id, verdict),
-        Refusal::ByPerson => {
-            format!(
-                "the review of trace `{id}` was given by a person: a model's review does not replace it"
-            )
-        }
+        Refusal::Outranked => format!(
+            "the review of trace `{id}` stays: a person's is replaced only by a person's, and a model's \
+             never by a program's"
+        ),
         Refusal::Undone => format!(
             "the reviews of this key were undone while the review of trace `{id}` was being written: \
              submit it again if it is still wanted"

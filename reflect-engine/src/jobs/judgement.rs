@@ -5,7 +5,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use jiff::Timestamp;
-use reflect_types::{Backoff, IngestStatus, ProjectId, ReviewMode, Trace, TraceId, Verdict};
+use reflect_types::{
+    Backoff, IngestStatus, Interruption, ProjectId, ReviewMode, Trace, TraceId, Verdict,
+};
 
 use super::lease::LeasedJob;
 use super::reviewing::{ReviewResult, give, new_review};
@@ -209,6 +211,10 @@ impl JudgementWork {
         trace: Trace,
     ) -> Result<JudgeOutcome, Failure> {
         let core = &self.core;
+        if Interruption::of(&trace.metadata).is_some() {
+            // What the run would have come to is not known.
+            return Ok(JudgeOutcome::Unclear);
+        }
         let asked_at = core.now();
         let review = match self.judge.judge(&trace).await {
             Ok(review) => review,

@@ -23,17 +23,24 @@ pub(super) async fn keeps_personal(core: &Core, project: &ProjectId) -> Result<b
 }
 
 /// Writes the reflection of a reviewed trace, unless the review brings its own, and embeds its task.
+///
+/// A run that broke teaches what it did until then, not what a model makes of an error text: `None` if it did
+/// nothing.
 pub(super) async fn learn(
     core: &Core,
     trace: Trace,
     review: NewReview,
     keeps_personal: bool,
-) -> Result<LearnedReview> {
+) -> Result<Option<LearnedReview>> {
     let run = Arc::new((trace, review));
-    let source = match (&run.1.reflection, &core.reflector) {
+    let (trace, review) = &*run;
+    let source = match (&review.reflection, &core.reflector) {
         (Some(authored), _) => Source::Author(authored.clone()),
+        _ if trace.created_memory_id.is_none() && review.is_of_interruption(&trace.metadata) => {
+            Source::Interruption
+        }
         (None, Some(writer)) => {
-            let mut reflection = writer.reflect(&judged(&run.0, &run.1)).await?;
+            let mut reflection = writer.reflect(&judged(trace, review)).await?;
             if reflection.written_by.is_empty() {
                 writer.id().clone_into(&mut reflection.written_by);
             }
@@ -42,12 +49,20 @@ pub(super) async fn learn(
         (None, None) => Source::Extraction,
     };
     let work = Arc::clone(&run);
-    let texts = on_cpu(move || Texts::of(&judged(&work.0, &work.1), source, keeps_personal));
-    let memory = memory(core, texts.await?).await?;
-    Ok(LearnedReview {
-        review: run.1.clone(),
+    let texts = on_cpu(move || {
+        let run = judged(&work.0, &work.1);
+        let is_authored = matches!(source, Source::Author(_));
+        let reflection = source.reflection(&run)?;
+        Some(Texts::of(&run, reflection, is_authored, keeps_personal))
+    });
+    let Some(texts) = texts.await? else {
+        return Ok(None);
+    };
+    let memory = memory(core, texts).await?;
+    Ok(Some(LearnedReview {
+        review: review.clone(),
         memory,
-    })
+    }))
 }
 
 /// Like [`learn`], for a new trace with a review that brings its own reflection.
@@ -58,7 +73,7 @@ pub(crate) async fn learn_authored(
     review: &NewReview,
 ) -> Result<LearnedReview> {
     let keeps_personal = keeps_personal(core, project).await?;
-    let source = Source::Author(review.reflection.clone().unwrap_or_default());
+    let authored = review.reflection.clone().unwrap_or_default();
     let (task, verdict) = (trace.task.clone(), review.verdict);
     // Only values are looked for in these.
     let (messages, final_response) = if keeps_personal {
@@ -75,7 +90,7 @@ pub(crate) async fn learn_authored(
             feedback: None,
             reference_context: None,
         };
-        Texts::of(&run, source, keeps_personal)
+        Texts::of(&run, authored.into(), true, keeps_personal)
     });
     let texts = texts.await?;
     let (core, review) = (Arc::clone(core), review.clone());
@@ -105,6 +120,21 @@ enum Source {
     Model(Reflection),
     /// It is extracted from the run.
     Extraction,
+    /// It is extracted from a run that ended before its time.
+    Interruption,
+}
+
+impl Source {
+    /// `None` if the run teaches nothing.
+    fn reflection(self, run: &JudgedRun<'_>) -> Option<Reflection> {
+        Some(match self {
+            Self::Author(authored) => authored.into(),
+            Self::Model(written) => model::finish(written, run),
+            Self::Extraction => model::finish(Extractive.write(run), run),
+            // The words are an error's, not a reviewer's.
+            Self::Interruption => Extractive.write_interrupted(run)?,
+        })
+    }
 }
 
 /// The texts of a memory. This is the only place where they are made, so every text of a memory is neutral, whoever
@@ -115,13 +145,12 @@ struct Texts {
 }
 
 impl Texts {
-    fn of(run: &JudgedRun<'_>, source: Source, keeps_personal: bool) -> Self {
-        let is_authored = matches!(source, Source::Author(_));
-        let reflection = match source {
-            Source::Author(authored) => authored.into(),
-            Source::Model(written) => model::finish(written, run),
-            Source::Extraction => model::finish(Extractive.write(run), run),
-        };
+    fn of(
+        run: &JudgedRun<'_>,
+        reflection: Reflection,
+        is_authored: bool,
+        keeps_personal: bool,
+    ) -> Self {
         let shown = neutral::excerpt(run.task, CreateTrace::MAX_TASK);
         let (task, reflection) = if keeps_personal {
             (shown.into_owned(), reflection)

@@ -83,16 +83,17 @@ impl ReflectionWork {
         keeps_personal: bool,
     ) -> Result<Decision> {
         let (id, core) = (trace.id.clone(), Arc::clone(&self.core));
-        let work = async move { learn(&core, trace, review, keeps_personal).await };
+        let given = review.clone();
+        let work = async move { learn(&core, trace, given, keeps_personal).await };
         let Some(learned) = job.keep_during(work).await else {
             return Ok(Err(Refusal::LeaseLost));
         };
         let basis = Basis::Job {
             owner: job.owner.to_string(),
         };
-        let action = Action::Learn {
-            basis,
-            learned: learned??,
+        let action = match learned?? {
+            Some(learned) => Action::Learn { basis, learned },
+            None => Action::Accept { basis, review },
         };
         self.core.store.review(project, &id, action).await
     }

@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use reflect_types::{InvalidField, KeyId, ModelVerdict, ProjectId, Review, ReviewMode, Trace};
+use reflect_types::{
+    InvalidField, KeyId, ModelVerdict, ProjectId, Review, ReviewMode, Reviewer, Trace,
+};
 
 use super::learning::{LEARNING, keeps_personal, learn};
 use super::setback::setback;
@@ -25,7 +27,7 @@ pub(crate) enum ReviewResult {
 }
 
 /// A review as it is stored. Refused if its `alpha` is over the limit of the project; without
-/// one it gets the default, or that limit. That of a model which agrees too little with people is
+/// one it gets the default, or that limit; a program's is at most that of a judge. That of a model which agrees too little with people is
 /// lowered.
 pub(crate) async fn new_review(
     core: &Core,
@@ -47,7 +49,13 @@ pub(crate) async fn new_review(
             return Err(InvalidField::new(field, problem).into());
         }
         (Some(alpha), _) => alpha,
-        (None, limit) => limit.map_or(core.alpha, |limit| core.alpha.min(limit)),
+        (None, limit) => {
+            let default = match review.reviewer {
+                Reviewer::Program => core.alpha.min(Review::JUDGE_ALPHA),
+                _ => core.alpha,
+            };
+            limit.map_or(default, |limit| default.min(limit))
+        }
     };
     // Stored with the review, so that a replay does not depend on what people review later.
     let alpha = match review.reviewer.model_name() {
@@ -98,7 +106,8 @@ async fn learn_or_defer(
         () = grace_over(&core) => Err(Error::unavailable("the engine is shutting down")),
     };
     let (action, deferred_by) = match outcome {
-        Ok(learned) => (Action::Learn { basis, learned }, None),
+        Ok(Some(learned)) => (Action::Learn { basis, learned }, None),
+        Ok(None) => (Action::Accept { basis, review }, None),
         Err(error) => {
             let setback = setback(&core, &error, 1);
             let error = stored(error, setback.next);

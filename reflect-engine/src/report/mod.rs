@@ -39,6 +39,7 @@ pub fn of_runs(tallies: &[Tally], by: Option<&Grouping>) -> Report {
         month: month.to_owned(),
         people: outcomes::pass_rate(counts.people.all),
         models: outcomes::pass_rate(counts.models.all),
+        programs: outcomes::pass_rate(counts.programs.all),
     });
     let groups_left_out = groups.len().saturating_sub(GROUPS);
     Report {
@@ -46,6 +47,7 @@ pub fn of_runs(tallies: &[Tally], by: Option<&Grouping>) -> Report {
         waiting,
         people: all.outcomes(all.people),
         models: all.outcomes(all.models),
+        programs: all.outcomes(all.programs),
         groups: grouped(groups, by),
         groups_left_out: groups_left_out.try_into().unwrap_or(u64::MAX),
         months: months.collect(),
@@ -69,6 +71,7 @@ fn grouped(groups: BTreeMap<Option<&str>, Counts>, by: Option<&Grouping>) -> Vec
         value: value.map(ToOwned::to_owned),
         people: counts.outcomes(counts.people),
         models: counts.outcomes(counts.models),
+        programs: counts.outcomes(counts.programs),
     };
     groups.into_iter().map(group).collect()
 }
@@ -80,7 +83,7 @@ fn judges(tallies: &[Tally]) -> Vec<JudgeAgreement> {
         if let (Some(overruled), Some(verdict)) = (&tally.overruled, tally.verdict) {
             let (_, agreement) = judges.entry(&overruled.model).or_default();
             agreement.add(overruled.result, verdict, tally.runs);
-        } else if let (Some(model), Some(_)) = (&tally.model, tally.verdict) {
+        } else if let (Some(model), Some(_)) = (tally.reviewer.model_name(), tally.verdict) {
             judges.entry(model).or_default().0 += tally.runs;
         }
     }

@@ -1,4 +1,4 @@
-use reflect_types::{Arm, Conclusion, Difference, Outcomes, PassRate};
+use reflect_types::{Arm, Conclusion, Difference, Outcomes, PassRate, Reviewer};
 
 use crate::statistics::{Rate, difference, more_runs_needed};
 use crate::store::Tally;
@@ -19,6 +19,7 @@ pub(super) struct Counts {
     pub(super) drawn_control: u64,
     pub(super) people: Verdicts,
     pub(super) models: Verdicts,
+    pub(super) programs: Verdicts,
 }
 
 /// Verdicts by the arm of their runs.
@@ -38,10 +39,10 @@ impl Counts {
             _ => {}
         }
         let Some(verdict) = tally.verdict else { return };
-        let side = if tally.model.is_some() {
-            &mut self.models
-        } else {
-            &mut self.people
+        let side = match tally.reviewer {
+            Reviewer::Model(_) => &mut self.models,
+            Reviewer::Program => &mut self.programs,
+            _ => &mut self.people,
         };
         side.all.count(verdict, tally.runs);
         match tally.arm {

@@ -1,4 +1,4 @@
-use reflect_types::{Arm, Conclusion, ModelVerdict, Verdict};
+use reflect_types::{Arm, Conclusion, ModelVerdict, Reviewer, Verdict};
 
 use super::*;
 use crate::statistics::Rate;
@@ -10,7 +10,7 @@ fn tally(arm: Option<Arm>, verdict: Option<Verdict>, runs: u64) -> Tally {
         group: None,
         arm,
         verdict,
-        model: None,
+        reviewer: Reviewer::Human,
         overruled: None,
         runs,
     }
@@ -93,7 +93,7 @@ fn runs_that_wait_for_a_review_count_as_drawn_but_not_as_outcomes() {
 #[test]
 fn models_count_apart_from_people_and_are_compared_with_them() {
     let judged = |runs| Tally {
-        model: Some("m".to_owned()),
+        reviewer: Reviewer::model("m"),
         ..tally(None, Some(Verdict::Pass), runs)
     };
     let overruled = |said, verdict, runs| Tally {

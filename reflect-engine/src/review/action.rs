@@ -2,7 +2,8 @@
 
 use jiff::Timestamp;
 use reflect_types::{
-    AuthoredReflection, IngestStatus, KeyId, MemoryId, ModelVerdict, ReviewMode, Reviewer, Verdict,
+    AuthoredReflection, IngestStatus, Interruption, KeyId, MemoryId, Metadata, ModelVerdict,
+    ReviewMode, Reviewer, Verdict,
 };
 
 use super::refusal::Refusal;
@@ -23,6 +24,13 @@ pub enum Action {
         basis: Basis,
         /// The review and its memory.
         learned: LearnedReview,
+    },
+    /// Stores a review that teaches nothing, marks the trace reviewed and ends its job.
+    Accept {
+        /// The state of the trace that the review was given in.
+        basis: Basis,
+        /// The review.
+        review: NewReview,
     },
     /// Stores a review whose memory could not be written. A job retries it, unless the setback is
     /// final. What an earlier review has taught stays until then.
@@ -48,15 +56,12 @@ impl Action {
     /// The refusal where the trace does not exist.
     pub(super) fn without_trace(&self) -> Refusal {
         match self {
-            Self::Learn {
-                basis: Basis::Job { .. },
-                ..
+            Self::Learn { basis, .. } | Self::Accept { basis, .. } | Self::Defer { basis, .. }
+                if matches!(basis, Basis::Job { .. }) =>
+            {
+                Refusal::LeaseLost
             }
-            | Self::Defer {
-                basis: Basis::Job { .. },
-                ..
-            } => Refusal::LeaseLost,
-            Self::Learn { .. } | Self::Defer { .. } | Self::Withdraw { .. } => Refusal::NoTrace,
+            _ => Refusal::NoTrace,
         }
     }
 }
@@ -87,6 +92,14 @@ pub struct NewReview {
 }
 
 impl NewReview {
+    /// Whether a program failed a run for ending before its time: no one has judged what the run did.
+    pub(crate) fn is_of_interruption(&self, metadata: &Metadata) -> bool {
+        self.reviewer == Reviewer::Program
+            && self.verdict == Verdict::Fail
+            && self.reflection.is_none()
+            && Interruption::of(metadata).is_some()
+    }
+
     /// Who gives the review.
     pub fn teacher(&self) -> Teacher {
         Teacher {

@@ -16,8 +16,9 @@ pub(crate) enum Admission {
     Settled,
 }
 
-/// Admits a review of a trace. A person's review replaces a model's, and never the other way round;
-/// apart from that, only a review with the same verdict may follow another.
+/// Admits a review of a trace. A person's review replaces a model's or a program's, and a model's a
+/// program's, never the other way round; apart from that, only a review with the same verdict may follow
+/// another.
 pub(crate) fn admit(trace: &Trace, review: &Review) -> Result<Admission, Refusal> {
     if overrides(review, trace) {
         return admit_change(trace, review).map(Admission::Learn);
@@ -25,7 +26,7 @@ pub(crate) fn admit(trace: &Trace, review: &Review) -> Result<Admission, Refusal
     let Some(current) = &trace.review else {
         return Ok(Admission::Learn(Basis::Fresh));
     };
-    if !is_by_person(&review.reviewer) && !is_by_model(current) {
+    if outranks(&reviewer(current), &review.reviewer) {
         if current.result == review.result {
             return Ok(Admission::Settled);
         }
@@ -57,21 +58,23 @@ pub(crate) fn admit(trace: &Trace, review: &Review) -> Result<Admission, Refusal
 /// Admits a review that replaces the one a trace has.
 pub(crate) fn admit_change(trace: &Trace, review: &Review) -> Result<Basis, Refusal> {
     let current = trace.review.as_ref().ok_or(Refusal::NoReview)?;
-    if !is_by_person(&review.reviewer) && !is_by_model(current) {
-        return Err(Refusal::ByPerson);
+    let by = reviewer(current);
+    if outranks(&by, &review.reviewer) {
+        return Err(Refusal::Outranked);
     }
-    // An inline review is learned from any moment now. A deferred one may wait for long, and a
-    // model's may be replaced at any time.
-    let replaceable = current.mode == ReviewMode::Deferred || is_by_model(current);
+    // An inline review is learned from any moment now. A deferred one may wait for long, and one that
+    // is not a person's may be replaced at any time.
+    let replaceable = current.mode == ReviewMode::Deferred || !is_by_person(&by);
     if is_working(trace) && !replaceable {
         return Err(Refusal::Working);
     }
     Ok(replacing(current))
 }
 
-/// Whether the review is a person's and the trace's review is a model's.
+/// Whether the review replaces that of the trace even if it says something else.
 pub(crate) fn overrides(review: &Review, trace: &Trace) -> bool {
-    is_by_person(&review.reviewer) && trace.review.as_ref().is_some_and(is_by_model)
+    let current = trace.review.as_ref().map(reviewer);
+    current.is_some_and(|current| outranks(&review.reviewer, &current))
 }
 
 /// The verdict of a model that a person's review of the trace replaces, so that the two can be
@@ -85,12 +88,25 @@ pub(crate) fn overruled(review: &Review, trace: &Trace) -> Option<ModelVerdict> 
     current.or_else(|| trace.withdrawn_verdict.clone())
 }
 
-pub(super) fn is_by_person(reviewer: &Reviewer) -> bool {
-    reviewer.model_name().is_none()
+/// Whether the reviews of one replace those of the other.
+pub(super) fn outranks(reviewer: &Reviewer, other: &Reviewer) -> bool {
+    rank(reviewer) > rank(other)
 }
 
-fn is_by_model(review: &ReviewRecord) -> bool {
-    review.model().is_some()
+fn rank(reviewer: &Reviewer) -> u8 {
+    match reviewer {
+        Reviewer::Program => 0,
+        Reviewer::Model(_) => 1,
+        _ => 2,
+    }
+}
+
+fn is_by_person(reviewer: &Reviewer) -> bool {
+    rank(reviewer) == rank(&Reviewer::Human)
+}
+
+fn reviewer(review: &ReviewRecord) -> Reviewer {
+    review.reviewer.clone().unwrap_or_default()
 }
 
 fn is_working(trace: &Trace) -> bool {
@@ -118,7 +134,7 @@ pub(crate) fn version(review: &ReviewRecord) -> ReviewVersion {
         id: review.id.clone(),
         verdict: review.result,
         feedback: review.feedback_text.clone(),
-        reviewer: review.reviewer.clone().unwrap_or_default(),
+        reviewer: reviewer(review),
         overruled: review.overruled.clone(),
     }
 }

@@ -61,7 +61,7 @@ impl ReviewContext {
 /// The columns of a trace that a review changes. A store writes them back together.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TraceState {
-    /// Whether a memory was learned from a review.
+    /// Whether its review was learned from, or teaches nothing.
     pub reviewed: bool,
     /// Where the work on the review is.
     pub ingest_status: IngestStatus,
@@ -101,11 +101,16 @@ pub struct JobState {
 /// The memories whose utility a review moves, or has moved.
 #[derive(Clone, Debug, PartialEq)]
 pub enum AffectedMemories {
-    /// Of a trace that has no review or is not [`reviewed`](TraceState::reviewed): the memories it
-    /// was given, in order.
+    /// Of a trace whose review has taught nothing, or that has none: the memories it was given, in order.
     Shown(Vec<ShownMemory>),
-    /// Of a trace that is reviewed: the memories of its project with an event of its review.
+    /// Of a trace whose review has taught something: the memories of its project with an event of its review.
     Moved(Vec<MovedMemory>),
+}
+
+impl Default for AffectedMemories {
+    fn default() -> Self {
+        Self::Shown(Vec::new())
+    }
 }
 
 /// A memory that a trace was given.

@@ -3,7 +3,7 @@
 use reflect_types::{IngestStatus, Verdict};
 
 use super::action::{Action, Basis, LearnedReview, NewReview, ReviewVersion, Setback, Withdrawal};
-use super::admission::is_by_person;
+use super::admission::outranks;
 use super::context::{AffectedMemories, ReviewContext, ShownMemory, TraceState};
 use super::moves;
 use super::refusal::Refusal;
@@ -18,6 +18,10 @@ pub fn decide(context: Option<ReviewContext>, action: Action) -> Result<Writes, 
         Action::Learn { basis, learned } => {
             basis.check(&context, &learned.review)?;
             learn(context, &basis, learned)
+        }
+        Action::Accept { basis, review } => {
+            basis.check(&context, &review)?;
+            Ok(accept(context, &basis, review))
         }
         Action::Defer {
             basis,
@@ -62,10 +66,8 @@ impl Basis {
                 Refusal::Reviewed(review.verdict)
             }
             // Also one that nothing was learned from.
-            (Self::Fresh, Some(current))
-                if is_by_person(&current.reviewer) && !is_by_person(&review.reviewer) =>
-            {
-                Refusal::ByPerson
+            (Self::Fresh, Some(current)) if outranks(&current.reviewer, &review.reviewer) => {
+                Refusal::Outranked
             }
             (Self::Fresh, _) => return Ok(()),
             (Self::Replace(_), _) => Refusal::NoReview,
@@ -75,9 +77,9 @@ impl Basis {
 
     /// The review under the id it is stored by: its events are found by that id, so a review that
     /// replaces another, or comes from a job, keeps the stored one's.
-    fn identify(&self, mut review: NewReview, stored: Option<ReviewVersion>) -> NewReview {
+    fn identify(&self, mut review: NewReview, stored: Option<&ReviewVersion>) -> NewReview {
         if let (Self::Job { .. } | Self::Replace(_), Some(stored)) = (self, stored) {
-            review.id = stored.id;
+            review.id.clone_from(&stored.id);
         }
         review
     }
@@ -91,19 +93,22 @@ impl Basis {
     }
 }
 
-fn learn(context: ReviewContext, basis: &Basis, learned: LearnedReview) -> Result<Writes, Refusal> {
+fn learn(
+    mut context: ReviewContext,
+    basis: &Basis,
+    learned: LearnedReview,
+) -> Result<Writes, Refusal> {
     let LearnedReview { review, memory } = learned;
     let change = Move::of(review.verdict, review.alpha).ok_or(Refusal::UnknownVerdict)?;
-    let past = basis.past(context.review.as_ref());
-    let review = basis.identify(review, context.review);
-    let teacher = review.teacher();
-    let (utilities, ignored) = match context.memories {
+    let review = basis.identify(review, context.review.as_ref());
+    let (teacher, alpha) = (review.teacher(), review.alpha);
+    let (utilities, ignored) = match std::mem::take(&mut context.memories) {
         AffectedMemories::Shown(given) => {
             moves::make(given, &review.id, &teacher, change, memory.created_at)
         }
         AffectedMemories::Moved(moved) => {
             let utilities = moves::revise(moved, &review.id, &teacher, change);
-            (utilities, context.trace.ignored)
+            (utilities, std::mem::take(&mut context.trace.ignored))
         }
     };
     let success = review.verdict == Verdict::Pass;
@@ -113,29 +118,45 @@ fn learn(context: ReviewContext, basis: &Basis, learned: LearnedReview) -> Resul
                 key,
                 memory,
                 success,
-                alpha: review.alpha,
+                alpha,
                 teacher,
             };
-            (context.trace.created_memory, rewrite)
+            (context.trace.created_memory.take(), rewrite)
         }
         None => (
             Some(memory.id.clone()),
             MemoryWrite::Insert {
                 memory,
                 success,
-                alpha: review.alpha,
+                alpha,
                 teacher,
             },
         ),
     };
+    let accepted = accept(context, basis, review);
     Ok(Writes {
-        past,
         utilities,
         memory,
+        trace: TraceState {
+            created_memory,
+            ignored,
+            ..accepted.trace
+        },
+        ..accepted
+    })
+}
+
+fn accept(context: ReviewContext, basis: &Basis, review: NewReview) -> Writes {
+    Writes {
+        past: basis.past(context.review.as_ref()),
+        utilities: Vec::new(),
+        memory: MemoryWrite::Keep,
         review: match basis {
             // The job's review is the stored one.
             Basis::Job { .. } => ReviewWrite::Keep,
-            Basis::Fresh | Basis::Replace(_) => ReviewWrite::Put(review),
+            Basis::Fresh | Basis::Replace(_) => {
+                ReviewWrite::Put(basis.identify(review, context.review.as_ref()))
+            }
         },
         job: context.job.map_or(JobWrite::Keep, |_| JobWrite::Remove),
         ends_judgement: true,
@@ -143,11 +164,9 @@ fn learn(context: ReviewContext, basis: &Basis, learned: LearnedReview) -> Resul
             reviewed: true,
             ingest_status: IngestStatus::Completed,
             last_ingest_error: None,
-            created_memory,
-            ignored,
             ..context.trace
         },
-    })
+    }
 }
 
 fn defer(context: ReviewContext, basis: &Basis, review: NewReview, setback: Setback) -> Writes {
@@ -155,7 +174,7 @@ fn defer(context: ReviewContext, basis: &Basis, review: NewReview, setback: Setb
         past: basis.past(context.review.as_ref()),
         utilities: Vec::new(),
         memory: MemoryWrite::Keep,
-        review: ReviewWrite::Put(basis.identify(review, context.review)),
+        review: ReviewWrite::Put(basis.identify(review, context.review.as_ref())),
         job: match (setback.next.due(), context.job) {
             // The attempt that led here was the first.
             (Some(due), _) => JobWrite::Queue { due, attempts: 1 },

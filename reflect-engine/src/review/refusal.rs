@@ -16,8 +16,9 @@ pub enum Refusal {
     Working,
     /// The trace has a review with this verdict.
     Reviewed(Verdict),
-    /// The trace's review is a person's, which a model's does not replace.
-    ByPerson,
+    /// The trace's review is a person's, which a model's does not replace, or one that a program's does
+    /// not.
+    Outranked,
     /// The review to replace has been replaced already.
     Changed,
     /// The trace's job has not failed, so there is nothing to retry.

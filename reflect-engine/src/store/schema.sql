@@ -99,8 +99,8 @@ CREATE TABLE review (
     reflection         TEXT,
     mode               TEXT,
     created_at         TEXT NOT NULL,
-    -- NULL for a person's review.
-    reviewer_model     TEXT,
+    -- Who gave it: `program`, or `model:` and its name; NULL for a person. So `reviewer <> 'program'` holds for models.
+    reviewer           TEXT,
     key_id             TEXT,
     -- The verdict of a model that a person's review replaced.
     overruled_model    TEXT,
@@ -115,9 +115,9 @@ CREATE UNIQUE INDEX review_current ON review (project, trace) WHERE state = 'cur
 CREATE INDEX review_past ON review (project, trace, key) WHERE state = 'past';
 -- What is counted of reviews, without their texts.
 CREATE INDEX review_outcome ON review
-    (project, trace, verdict, reviewer_model, overruled_model, overruled_verdict) WHERE state = 'current';
+    (project, trace, verdict, reviewer, overruled_model, overruled_verdict) WHERE state = 'current';
 -- Reviews of models, which people confirm or replace.
-CREATE INDEX review_of_model ON review (project, trace) WHERE state = 'current' AND reviewer_model IS NOT NULL;
+CREATE INDEX review_of_model ON review (project, trace) WHERE state = 'current' AND reviewer <> 'program';
 -- The runs that a model and a person reviewed.
 CREATE INDEX review_overruled ON review (project, overruled_model)
     WHERE state = 'current' AND overruled_model IS NOT NULL;
@@ -154,9 +154,9 @@ CREATE TABLE memory (
     uses            {INT} NOT NULL DEFAULT 0,
     revision        {INT} NOT NULL,
     created_at      TEXT NOT NULL,
-    -- Who taught the memory: the key and the reviewer of its review. NULL for a person.
+    -- Who taught the memory: the key and the reviewer of its review.
     key_id          TEXT,
-    reviewer_model  TEXT,
+    reviewer        TEXT,
     -- Only an active memory is part of an answer. A withdrawn one goes on learning and comes back if its withdrawal is
     -- undone.
     status          TEXT NOT NULL DEFAULT 'active' CHECK (status IN ('active', 'quarantined', 'withdrawn')),
@@ -210,7 +210,7 @@ CREATE TABLE utility_event (
     created_at      TEXT NOT NULL,
     -- Who caused the move.
     key_id          TEXT,
-    reviewer_model  TEXT,
+    reviewer        TEXT,
     -- Set while the review is withdrawn: the move does not count, and keeps its place in the order.
     void            {BOOL} NOT NULL DEFAULT false{PRIMARY_KEY},
     FOREIGN KEY (project, memory) REFERENCES memory (project, key) ON DELETE CASCADE

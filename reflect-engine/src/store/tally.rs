@@ -1,6 +1,6 @@
 use async_trait::async_trait;
 use jiff::Timestamp;
-use reflect_types::{Arm, Grouping, MemoryId, ModelVerdict, ProjectId, Verdict};
+use reflect_types::{Arm, Grouping, MemoryId, ModelVerdict, ProjectId, Reviewer, Verdict};
 use serde_json::Value;
 
 use crate::error::Result;
@@ -42,8 +42,8 @@ pub struct Tally {
     pub arm: Option<Arm>,
     /// The verdict of the standing review; `None` without a review.
     pub verdict: Option<Verdict>,
-    /// The model that gave it; `None` for a person.
-    pub model: Option<String>,
+    /// Who gave it.
+    pub reviewer: Reviewer,
     /// The verdict of a model that it overruled.
     pub overruled: Option<ModelVerdict>,
     /// Their number.

@@ -35,7 +35,10 @@ const KEYS: [(Kind, &str); 25] = [
     (Kind::Text, "reference_context = POLICY"),
     (Kind::Number(0.0, 1.0), "alpha = 0.3"),
     (Kind::UntilLearned, "until_learned = true"),
-    (Kind::AutoFail, "auto_fail = false"),
+    (
+        Kind::AutoFail,
+        "auto_fail = |error: &Error| error.is_wrong()",
+    ),
     (Kind::Flag, "inject_context = false"),
     (Kind::OnCancel, r#"on_cancel = "skip""#),
     (Kind::Flag, "strict"),

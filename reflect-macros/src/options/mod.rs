@@ -13,7 +13,7 @@ use syn::parse::{ParseStream, Parser};
 use syn::{Error, Expr, Ident, Path, Result, Token, parse_quote};
 
 use self::keys::{Kind, all_keys, keys};
-use self::values::{boolean, check_number, choice, mistake, peel};
+use self::values::{boolean, check_number, choice, is_function, mistake, peel};
 
 /// The options, or their defaults.
 pub(crate) struct Options {
@@ -24,6 +24,8 @@ pub(crate) struct Options {
     /// Calls on the builder of the run, in the order of the options; that of `query` comes first.
     pub(crate) settings: Vec<Setting>,
     pub(crate) inject_context: bool,
+    /// The closure or function that says which errors fail the run.
+    pub(crate) auto_fail: Option<Expr>,
     /// Whether the run may wait for its memory.
     pub(crate) waits: bool,
     /// Whether callers get the return value whole.
@@ -48,6 +50,8 @@ pub(crate) enum Value {
     Text(Expr),
     /// Serialized as a map, by reference.
     Map(Expr),
+    /// A `bool`.
+    AutoFail(Expr),
     /// A variant of `OnCancel`.
     OnCancel(Ident),
 }
@@ -60,6 +64,7 @@ impl Options {
             fold: None,
             settings: Vec::new(),
             inject_context: true,
+            auto_fail: None,
             waits: false,
             keeps_result: false,
             flags: Vec::new(),
@@ -238,7 +243,11 @@ impl Options {
                 self.settings.insert(0, Setting { key, value });
                 return Ok(());
             }
-            Kind::AutoFail => Value::Plain(value),
+            Kind::AutoFail if is_function(&value) => {
+                self.auto_fail = Some(value);
+                return Ok(());
+            }
+            Kind::AutoFail => Value::AutoFail(value),
             Kind::UntilLearned => {
                 self.waits = boolean(&value) != Some(false);
                 Value::Plain(value)

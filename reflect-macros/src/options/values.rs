@@ -32,6 +32,18 @@ pub(super) fn boolean(value: &Expr) -> Option<bool> {
     }
 }
 
+/// Whether the value is a closure, or by its name the path of a function, such as `Error::is_wrong`.
+pub(super) fn is_function(value: &Expr) -> bool {
+    match value {
+        Expr::Closure(_) => true,
+        Expr::Path(path) if path.path.segments.len() > 1 => {
+            let name = path.path.segments.last();
+            name.is_some_and(|last| last.ident.to_string().starts_with(char::is_lowercase))
+        }
+        _ => false,
+    }
+}
+
 /// The index of the choice.
 pub(super) fn choice(value: &Expr, choices: &[&str]) -> Result<usize> {
     let text = match value {

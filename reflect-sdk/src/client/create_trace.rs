@@ -1,7 +1,8 @@
 use std::time::Duration;
 
 use reflect_types::{
-    CreateTrace, InvalidField, MemoryId, Review, Trace, TraceId, Trajectory, Validate, Verdict,
+    CreateTrace, InvalidField, MemoryId, Review, Reviewer, Trace, TraceId, Trajectory, Validate,
+    Verdict,
 };
 use serde_json::Value;
 
@@ -98,17 +99,32 @@ impl<A: HasTrace, M> Call<A, M> {
         self.set_trace(|trace| trace.reference_context = Some(context.into()))
     }
 
-    /// Reviews the run as passed.
+    /// Reviews the run as passed. Like [`fail`](Self::fail), it is the [program's](Reviewer::Program)
+    /// verdict, unless [`reviewer`](Self::reviewer) says who else gives it.
     pub fn pass(self) -> Self {
-        self.review(Review::pass())
+        self.verdict(Review::pass())
     }
 
     /// Reviews the run as failed; `feedback` says what was wrong, so be specific.
     pub fn fail(self, feedback: impl Into<String>) -> Self {
-        self.review(Review::fail(feedback))
+        self.verdict(Review::fail(feedback))
     }
 
-    /// Reviews the run. Without a review it is pending.
+    fn verdict(self, review: Review) -> Self {
+        self.review(review.reviewer(Reviewer::Program))
+    }
+
+    /// Sets who gives the verdict before it, such as [`Reviewer::Human`] for a person who has seen the run.
+    pub fn reviewer(self, reviewer: Reviewer) -> Self {
+        self.set_trace(|trace| {
+            // Without a verdict the review is refused before anything is sent.
+            let review = trace.review.take();
+            let review = review.unwrap_or_else(|| Review::new(Verdict::Unknown));
+            trace.review = Some(review.reviewer(reviewer));
+        })
+    }
+
+    /// Reviews the run. Without a review it is pending. It is a person's, unless it names another reviewer.
     pub fn review(self, review: impl Into<Review>) -> Self {
         let mut review = review.into();
         self.set_trace(|trace| {

@@ -25,6 +25,7 @@ pub(crate) enum Cause {
     Unreadable,
     Foreign,
     HeldUpRuntime,
+    Abandoned,
 }
 
 /// The warnings of a client.

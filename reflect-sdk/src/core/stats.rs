@@ -16,7 +16,7 @@ pub struct DeliveryStats {
     pub spooled: u64,
     /// Runs that are neither acknowledged nor on disk yet.
     pub pending: u64,
-    /// Runs that ended without output, so that nothing was sent.
+    /// Guards that were dropped without an output. Of those that had recorded nothing, nothing was sent.
     pub abandoned: u64,
     /// Runs that were discarded.
     pub discarded: u64,

@@ -12,6 +12,7 @@ use serde_json::Value;
 
 use super::builder::TraceBuilder;
 use super::context::TraceContext;
+use super::failure::Inspect;
 use super::output::{ReturnValue, TraceReturn};
 use super::run::OpenRun;
 use crate::error::{Error, Result};
@@ -164,6 +165,11 @@ pub fn reference_context(run: TraceBuilder, text: Option<String>) -> TraceBuilde
     }
 }
 
+/// Sets whether errors and panics fail the run.
+pub fn auto_fail(run: TraceBuilder, fails: bool) -> TraceBuilder {
+    run.auto_fail(fails)
+}
+
 /// A value that can be the metadata of a run.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be metadata: it cannot be serialized",
@@ -257,13 +263,21 @@ impl<T, E: From<Error>> Refusal for Result<T, E> {
 }
 
 /// Runs the function and returns its output.
-pub fn run<R: ReturnValue<V>, V, F: FnOnce(TraceContext) -> R>(run: OpenRun, body: F) -> V {
-    run.run(body).into_value()
+pub fn run<R: ReturnValue<V>, V, F: FnOnce(TraceContext) -> R>(
+    run: OpenRun,
+    body: F,
+    inspect: Inspect<R>,
+) -> V {
+    run.run(body, inspect).into_value()
 }
 
 /// Runs the function and returns its value as it is.
-pub fn run_whole<R: TraceReturn, F: FnOnce(TraceContext) -> R>(run: OpenRun, body: F) -> R {
-    run.run(body)
+pub fn run_whole<R: TraceReturn, F: FnOnce(TraceContext) -> R>(
+    run: OpenRun,
+    body: F,
+    inspect: Inspect<R>,
+) -> R {
+    run.run(body, inspect)
 }
 
 /// Runs a function that a panic must not leave, such as an `extern "C" fn`. A panic then ends the

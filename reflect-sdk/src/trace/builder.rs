@@ -4,6 +4,7 @@ use std::time::Duration;
 use reflect_types::{Metadata, Ranking};
 use serde_json::Value;
 
+use super::ruled::AutoFail;
 use crate::client::{Handle, QueryOptions, ReflectClient, query_setters};
 
 impl<M> ReflectClient<M> {
@@ -101,14 +102,34 @@ impl TraceBuilder {
         self
     }
 
-    /// Whether a run that ends with an error or a panic is recorded, as failed; `true` by default.
-    pub fn auto_fail(mut self, auto_fail: bool) -> Self {
-        self.options.ignores_failures = !auto_fail;
-        self
+    /// Whether an error or a panic fails the run.
+    ///
+    /// By default it does, unless the error [is transient](crate::is_transient). With `false` none does. A
+    /// closure says it of each error; it comes last, before [`run`](RuledTrace::run) or
+    /// [`run_async`](RuledTrace::run_async), and a panic fails the run nevertheless.
+    ///
+    /// A run that did not fail is recorded without a verdict, with `outcome: "error"` and the text of the
+    /// error in its metadata.
+    ///
+    /// ```no_run
+    /// # use reflect_sdk::ReflectClient;
+    /// # #[derive(Debug, thiserror::Error)]
+    /// # #[error("wrong")]
+    /// # struct Error;
+    /// # impl Error { fn is_wrong_answer(&self) -> bool { true } }
+    /// # async fn my_agent(task: &str) -> Result<String, Error> { Ok(task.to_uppercase()) }
+    /// async fn refund(client: &ReflectClient) -> Result<String, Error> {
+    ///     let run = client.trace("Refund order 7").auto_fail(Error::is_wrong_answer);
+    ///     run.run_async(async |ctx| my_agent(ctx.augmented_task()).await).await
+    /// }
+    /// ```
+    pub fn auto_fail<A: AutoFail<Of>, Of>(self, rule: A) -> A::Run {
+        rule.apply(self)
     }
 
-    /// How to record a [`run_async`](Self::run_async) that is cancelled, or a recorded
-    /// [stream](crate::TraceGuard#streams) that is dropped before its end. A guard ignores it.
+    /// How to record a run that is left before it has an output: a [`run_async`](Self::run_async) that is
+    /// cancelled, a recorded [stream](crate::TraceGuard#streams) that is dropped before its end, and a guard that is
+    /// dropped without output and without a panic.
     pub fn on_cancel(mut self, on_cancel: OnCancel) -> Self {
         self.options.on_cancel = on_cancel;
         self
@@ -150,8 +171,7 @@ impl TraceBuilder {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Options {
     pub(super) until_learned: Option<Duration>,
-    /// Whether errors and panics are not recorded.
-    pub(super) ignores_failures: bool,
+    pub(super) never_fails: bool,
     pub(super) on_cancel: OnCancel,
     pub(super) reference_context: Option<String>,
     pub(super) alpha: Option<f64>,
@@ -160,11 +180,12 @@ pub(super) struct Options {
     pub(super) metadata: Metadata,
 }
 
-/// How to record a run whose future or stream is dropped before its end.
+/// How to record a run that is left before it has an output.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum OnCancel {
-    /// Without a verdict: a cancellation proves nothing.
+    /// Without a verdict, because it proves nothing. A guard that was left before anything was recorded is
+    /// not sent, but counted and logged.
     #[default]
     Record,
     /// As a failed run.

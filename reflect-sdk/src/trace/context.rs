@@ -10,10 +10,10 @@ use reflect_types::{Arm, Memory, MemoryId, Message, TraceId, Trajectory};
 use tracing::Span;
 use tracing::span::EnteredSpan;
 
+use super::failure::Conclusion;
 #[cfg(feature = "tracing")]
 use super::framework_spans::FrameworkSpans;
 use super::handle::TraceHandle;
-use super::output::TraceOutput;
 use crate::client::{PromptStyle, augmented, idempotency_key};
 use crate::error::Error;
 use crate::outbox::Delivery;
@@ -62,13 +62,6 @@ struct Notes {
 impl UnwindSafe for Run {}
 impl RefUnwindSafe for Run {}
 
-/// The end of a run as its guard knows it so far.
-#[derive(Debug, Default)]
-pub(super) struct Conclusion {
-    pub(super) output: Option<TraceOutput>,
-    pub(super) error: Option<String>,
-}
-
 impl TraceContext {
     /// A run that starts here.
     pub(super) fn new(
@@ -90,7 +83,6 @@ impl TraceContext {
             target: "reflect",
             "reflect.run",
             run_id = %id,
-            task = %task,
             memories = memories.len(),
             outcome = tracing::field::Empty,
             otel.status_code = tracing::field::Empty,
@@ -255,8 +247,13 @@ impl TraceContext {
 
     /// Whether messages were recorded.
     pub(super) fn has_recorded(&self) -> bool {
-        let any = self.notes(|notes| !notes.recorded.is_empty());
-        any.unwrap_or_default()
+        self.notes(|notes| !notes.recorded.is_empty()) == Some(true)
+    }
+
+    /// Whether spans of frameworks have closed.
+    #[cfg(feature = "tracing")]
+    pub(super) fn has_framework_spans(&self) -> bool {
+        self.notes(|notes| !notes.framework_spans.is_empty()) == Some(true)
     }
 
     /// Changes the conclusion. Does nothing for a disabled client.

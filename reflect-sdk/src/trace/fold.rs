@@ -191,7 +191,7 @@ mod tests {
     fn an_error_is_recorded_as_that_of_a_function() {
         let item = Err::<String, _>("no rule");
         let record = joined().add(&mut String::new(), &item).unwrap_err();
-        assert_eq!(*record, TraceRecord::Error("no rule".to_owned()));
+        assert_eq!(*record, TraceRecord::Error("no rule".into()));
         let mut fold = EachOk::new(|_: &mut String, _: &String| {});
         assert!(fold.add(&mut String::new(), &item).is_err());
     }

@@ -17,6 +17,7 @@ use pin_project::{pin_project, pinned_drop};
 
 use super::builder::TraceBuilder;
 use super::context::TraceContext;
+use super::failure::Inspect;
 use super::handle::TraceHandle;
 use super::output::{ReturnValue, TraceReturn};
 #[cfg(feature = "macros")]
@@ -30,9 +31,10 @@ use crate::error::{Error, Result};
 /// The body must be an async block, which drops what it owns when it completes or panics.
 pub fn traced<R: ReturnValue<V>, V, F: Future<Output = R>>(
     body: impl FnOnce(Slot) -> F,
+    inspect: Inspect<R>,
 ) -> Traced<F, V> {
-    Traced::new(body, |run, mut value, learning| {
-        *learning = run.and_then(|run| end(*run, &mut value));
+    Traced::new(body, inspect, |run, mut value, inspect, learning| {
+        *learning = run.and_then(|run| end(*run, &mut value, inspect));
         value.into_value()
     })
 }
@@ -41,10 +43,11 @@ pub fn traced<R: ReturnValue<V>, V, F: Future<Output = R>>(
 #[cfg(feature = "macros")]
 pub fn traced_whole<R: TraceReturn, F: Future<Output = R>>(
     body: impl FnOnce(Slot) -> F,
+    inspect: Inspect<R>,
 ) -> Traced<F, R> {
-    Traced::new(body, |run, mut value, learning| {
+    Traced::new(body, inspect, |run, mut value, inspect, learning| {
         match run {
-            Some(run) => *learning = end(*run, &mut value),
+            Some(run) => *learning = end(*run, &mut value, inspect),
             None => value.attach(TraceHandle::disabled()),
         }
         value
@@ -52,8 +55,12 @@ pub fn traced_whole<R: TraceReturn, F: Future<Output = R>>(
 }
 
 /// Ends the run with the value. Returns the memory to wait for.
-pub(super) fn end<R: TraceReturn>(run: OpenRun, value: &mut R) -> Option<Learning> {
-    Learning::after(run, |run| run.end_with(value))
+pub(super) fn end<R: TraceReturn>(
+    run: OpenRun,
+    value: &mut R,
+    inspect: Inspect<R>,
+) -> Option<Learning> {
+    Learning::after(run, |run| run.end_with(value, inspect))
 }
 
 /// Where a body leaves its run for the future around it.
@@ -152,21 +159,27 @@ pub struct Traced<F: Future, V> {
     /// A pointer, so that this is a future whatever the body returns: a body whose value cannot be
     /// recorded is an error where the future is made, and not again where it is awaited.
     end: End<F::Output, V>,
+    inspect: Inspect<F::Output>,
 }
 
 pub(super) type BoxFuture<T> = Pin<Box<dyn Future<Output = T> + Send>>;
 
 /// The memory to wait for has a slot of its own, so that a small value is returned in registers.
-pub(super) type End<R, V> = fn(Option<Box<OpenRun>>, R, &mut Option<Learning>) -> V;
+pub(super) type End<R, V> = fn(Option<Box<OpenRun>>, R, Inspect<R>, &mut Option<Learning>) -> V;
 
 impl<F: Future, V> Traced<F, V> {
-    pub(super) fn new(body: impl FnOnce(Slot) -> F, end: End<F::Output, V>) -> Self {
+    pub(super) fn new(
+        body: impl FnOnce(Slot) -> F,
+        inspect: Inspect<F::Output>,
+        end: End<F::Output, V>,
+    ) -> Self {
         let slot = Slot::default();
         Self {
             body: Some(body(slot.clone())),
             slot,
             run: None,
             end,
+            inspect,
         }
     }
 
@@ -201,7 +214,12 @@ impl<F: Future, V> Traced<F, V> {
                 Ok(Poll::Pending) => return Poll::Pending,
                 Ok(Poll::Ready(value)) => {
                     this.body.set(None);
-                    return Poll::Ready((this.end)(this.run.take(), value, learning));
+                    return Poll::Ready((this.end)(
+                        this.run.take(),
+                        value,
+                        *this.inspect,
+                        learning,
+                    ));
                 }
                 Err(payload) => {
                     if let Some(run) = this.run.take() {

@@ -6,7 +6,8 @@ use std::time::Duration;
 
 use reflect_types::{Message, TraceReceipt};
 
-use super::context::{Conclusion, TraceContext};
+use super::context::TraceContext;
+use super::failure::{Conclusion, Failure};
 use super::handle::TraceHandle;
 use super::output::TraceOutput;
 use super::run::{Ending, OpenRun, wait_until_learned};
@@ -16,7 +17,9 @@ use crate::error::{Error, Result};
 ///
 /// - With an [output](Self::set_output), the run is recorded.
 /// - If a panic unwinds the thread, it is recorded as failed, with the panic's message as feedback.
-/// - Otherwise nothing is sent.
+/// - Otherwise it is abandoned: recorded as [`on_cancel`](super::TraceBuilder::on_cancel) says, by default
+///   without a verdict and with `outcome: "abandoned"` in its metadata. Where nothing was
+///   [recorded](Self::record) either, nothing is sent, but a warning is logged.
 ///
 /// ```no_run
 /// use reflect_sdk::{ReflectClient, TraceOutput};
@@ -36,7 +39,7 @@ use crate::error::{Error, Result};
 /// # Early returns
 ///
 /// The guard does not see an `Err` that leaves its scope: **a `?` after `set_output(….pass())` is
-/// recorded as a pass**, and one before it sends nothing. Set the output last and hand results
+/// recorded as a pass**, and one before it abandons the run. Set the output last and hand results
 /// through [`fail_on_err`](Self::fail_on_err), or use [`run`](super::TraceBuilder::run) or
 /// [`run_async`](super::TraceBuilder::run_async), which record every `Err` as a failed run:
 ///
@@ -122,7 +125,10 @@ impl TraceGuard {
         self.renew();
     }
 
-    /// Marks the run as failed if the result is an `Err`, and returns the result.
+    /// Marks the run as failed if the result is an `Err`, unless the error [is transient](crate::is_transient),
+    /// and returns the result.
+    ///
+    /// The causes of an error are recorded as far as it shows them as `{:#}`, as that of `anyhow` does.
     ///
     /// ```no_run
     /// use std::num::ParseIntError;
@@ -135,9 +141,9 @@ impl TraceGuard {
     /// ```
     pub fn fail_on_err<T, E: Display>(&self, result: Result<T, E>) -> Result<T, E> {
         if let Err(error) = &result {
-            let text = error.to_string();
+            let failure = Failure::of(error);
             self.context
-                .conclude(|conclusion| conclusion.error = Some(text));
+                .conclude(|conclusion| conclusion.error = Some(failure));
         }
         self.renew();
         result
@@ -207,8 +213,11 @@ impl TraceGuard {
             return self.context.handle();
         };
         let ending = match (open.mark.panic(), error, output) {
-            (Some(cause), _, output) => Ending::Failed { cause, output },
-            (None, Some(error), output) => Ending::error(error, output),
+            (Some(panic), _, output) => Ending::Failed {
+                cause: panic.into(),
+                output,
+            },
+            (None, Some(cause), output) => Ending::Failed { cause, output },
             (None, None, Some(output)) => Ending::Output(output),
             (None, None, None) => Ending::Abandoned,
         };

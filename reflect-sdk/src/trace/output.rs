@@ -5,6 +5,7 @@ use std::sync::Arc;
 use reflect_types::{AuthoredReflection, Metadata, Review, Reviewer, TraceId, Trajectory, Verdict};
 use serde_json::Value;
 
+use super::failure::Failure;
 use super::handle::TraceHandle;
 
 /// The output of a run; see [`TraceGuard::set_output`](super::TraceGuard::set_output).
@@ -16,7 +17,7 @@ use super::handle::TraceHandle;
 /// let judged = TraceOutput::new(messages).fail("Order 7 was outside the refund window");
 /// let deferred = TraceOutput::new("Refunded.").model("gpt-5.4-mini").metadata("customer", "acme");
 /// ```
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 #[must_use = "it is recorded only when it is given to `set_output`, or returned"]
 pub struct TraceOutput {
     /// `None` for the messages recorded during the run.
@@ -31,6 +32,23 @@ pub struct TraceOutput {
     pub(super) metadata: Metadata,
     pub(super) task: Option<String>,
     pub(super) alpha: Option<f64>,
+}
+
+impl Default for TraceOutput {
+    fn default() -> Self {
+        Self {
+            trajectory: None,
+            final_response: None,
+            verdict: None,
+            feedback: None,
+            reviewer: Reviewer::Program,
+            reflection: None,
+            model: None,
+            metadata: Metadata::new(),
+            task: None,
+            alpha: None,
+        }
+    }
 }
 
 impl TraceOutput {
@@ -53,14 +71,27 @@ impl TraceOutput {
         Self::new(text).final_response(text)
     }
 
+    /// Notes the error that ended the run. It fails the run, unless it [is transient](crate::is_transient),
+    /// or the output has failed already for a reason that its feedback says.
+    ///
+    /// ```
+    /// use reflect_sdk::{Message, TraceOutput};
+    ///
+    /// let messages = vec![Message::user("Refund order 7"), Message::assistant("I look it up.")];
+    /// let output = TraceOutput::new(messages).error("no such tool: `get_order`");
+    /// ```
+    pub fn error(self, error: impl Into<Failure>) -> Self {
+        error.into().output(self, true)
+    }
+
     fn output_mut(&mut self) -> &mut Self {
         self
     }
 
     fn set_verdict(&mut self, verdict: Verdict) {
-        if self.reviewer != Reviewer::Human {
+        if let Reviewer::Model(_) = self.reviewer {
             // The caller overrules a model, whose words and learning rate are not the caller's.
-            self.reviewer = Reviewer::Human;
+            self.reviewer = Reviewer::Program;
             (self.feedback, self.alpha, self.reflection) = (None, None, None);
         }
         self.verdict = Some(verdict);
@@ -83,6 +114,9 @@ macro_rules! output_options {
 
             /// Sets the verdict. Without one, the run can be reviewed later. It replaces a model's
             /// [`review`](Self::review).
+            ///
+            /// Like that of `pass` and `fail`, it is the [program's](Reviewer::Program), unless
+            /// [`reviewer`](Self::reviewer) says who else gives it.
             pub fn verdict(mut self, verdict: Verdict) -> Self {
                 self.output_mut().set_verdict(verdict);
                 self
@@ -94,7 +128,14 @@ macro_rules! output_options {
                 self
             }
 
-            /// Sets the review as a whole, with its reflection if it has one.
+            /// Sets who gives the verdict, such as [`Reviewer::Human`] for a person who has seen the run.
+            pub fn reviewer(mut self, reviewer: Reviewer) -> Self {
+                self.output_mut().reviewer = reviewer;
+                self
+            }
+
+            /// Sets the review as a whole, with its reflection if it has one. It is a person's, unless it
+            /// names another reviewer.
             pub fn review(mut self, review: impl Into<Review>) -> Self {
                 let (review, output) = (review.into(), self.output_mut());
                 output.verdict = Some(review.result);
@@ -247,8 +288,8 @@ pub trait TraceReturn: Sized {
 pub enum TraceRecord {
     /// An output.
     Output(TraceOutput),
-    /// An error: the run failed, with this feedback.
-    Error(String),
+    /// An error, which failed the run unless it is transient.
+    Error(Failure),
     /// Nothing to record.
     Nothing,
 }
@@ -289,7 +330,7 @@ impl<R: TraceReturn, E: Display> TraceReturn for Result<R, E> {
     fn record(&self) -> TraceRecord {
         match self {
             Ok(value) => value.record(),
-            Err(error) => TraceRecord::Error(error.to_string()),
+            Err(error) => TraceRecord::Error(Failure::of(error)),
         }
     }
 

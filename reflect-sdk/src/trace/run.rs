@@ -5,10 +5,11 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Arc;
 use std::time::Duration;
 
-use reflect_types::{CreateTrace, Review, Reviewer, TraceReceipt, Verdict};
+use reflect_types::{CreateTrace, Interruption, Review, TraceReceipt};
 
 use super::builder::{OnCancel, Options};
 use super::context::TraceContext;
+use super::failure::{Failure, Inspect};
 use super::handle::TraceHandle;
 use super::output::{TraceOutput, TraceRecord, TraceReturn};
 #[cfg(feature = "panic-hook")]
@@ -61,11 +62,25 @@ impl OpenRun {
     }
 
     /// Ends the run with the value that its body returned.
-    pub(super) fn end_with(self, value: &mut impl TraceReturn) -> TraceHandle {
+    pub(super) fn end_with<R: TraceReturn>(
+        self,
+        value: &mut R,
+        inspect: Inspect<R>,
+    ) -> TraceHandle {
         let handle = if self.context.is_idle() {
             self.context.handle()
         } else {
-            self.end(value.record().into())
+            // The user's code shows the error and rules on it.
+            let told = catch_unwind(AssertUnwindSafe(|| match inspect(value) {
+                Some(failure) => TraceRecord::Error(failure),
+                None => value.record(),
+            }));
+            let record = told.unwrap_or_else(|payload| {
+                let panic = Panic::caught(&*payload, &self.mark);
+                let what = format!("an error that cannot be told: {}", panic.message);
+                TraceRecord::Error(what.into())
+            });
+            self.end(record.into())
         };
         value.attach(&handle);
         handle
@@ -73,7 +88,7 @@ impl OpenRun {
 
     /// Ends the run with the panic of its body.
     pub(super) fn end_panicked(self, payload: &(dyn Any + Send)) -> TraceHandle {
-        let cause = Panic::caught(payload, &self.mark);
+        let cause = Panic::caught(payload, &self.mark).into();
         self.end(Ending::Failed {
             cause,
             output: None,
@@ -81,10 +96,14 @@ impl OpenRun {
     }
 
     /// Runs the closure as this run.
-    pub(super) fn run<R: TraceReturn>(self, body: impl FnOnce(TraceContext) -> R) -> R {
+    pub(super) fn run<R: TraceReturn>(
+        self,
+        body: impl FnOnce(TraceContext) -> R,
+        inspect: Inspect<R>,
+    ) -> R {
         let (run, mut value) = self.call(body);
         let (client, limit) = (Arc::clone(&run.client), run.options.until_learned);
-        let handle = run.end_with(&mut value);
+        let handle = run.end_with(&mut value, inspect);
         wait_until_learned(&client, limit, &handle);
         value
     }
@@ -116,6 +135,7 @@ fn watch(client: &Arc<Handle>, context: &TraceContext, options: &Options) {
     rescue::watch(context.run_id(), move |cause| {
         if let Some(client) = client.upgrade() {
             let output = run.take_conclusion().output;
+            let cause = cause.into();
             end(&client, &run, options, Ending::Failed { cause, output });
         }
     });
@@ -142,6 +162,9 @@ fn end(client: &Handle, context: &TraceContext, options: Options, ending: Ending
             client.outbox().submit(run);
         }
         Err(reason) => {
+            if reason == LEFT_WITHOUT_A_TRACE {
+                core.notices.warn(Cause::Abandoned, reason);
+            }
             tracing::debug!(target: "reflect", run_id = context.run_id(), "{reason}");
             delivery.settle(Err(Error::NotRecorded(reason.to_owned())));
         }
@@ -153,7 +176,7 @@ fn note_in_span(context: &TraceContext, ending: &Ending) {
     span.record("outcome", ending.name());
     if let Ending::Failed { cause, .. } = ending {
         span.record("otel.status_code", "ERROR");
-        span.record("otel.status_description", cause.message.as_str());
+        span.record("otel.status_description", cause.message());
     }
 }
 
@@ -189,12 +212,16 @@ fn warn_if_late(core: &Core, waited: Result<TraceReceipt, Error>) {
     }
 }
 
+/// Why nothing is sent of a guard that was left.
+const LEFT_WITHOUT_A_TRACE: &str = "it ended without output, and nothing was recorded: set an \
+     output before every way out, or use `run` or `run_async`, which see an `Err`";
+
 /// How a run ended.
 #[derive(Debug)]
 pub(super) enum Ending {
     Output(TraceOutput),
     Failed {
-        cause: Panic,
+        cause: Failure,
         output: Option<TraceOutput>,
     },
     Cancelled,
@@ -206,21 +233,16 @@ impl From<TraceRecord> for Ending {
     fn from(record: TraceRecord) -> Self {
         match record {
             TraceRecord::Output(output) => Self::Output(output),
-            TraceRecord::Error(message) => Self::error(message, None),
-            TraceRecord::Nothing => Self::Abandoned,
+            TraceRecord::Error(cause) => Self::Failed {
+                cause,
+                output: None,
+            },
+            TraceRecord::Nothing => Self::Discarded,
         }
     }
 }
 
 impl Ending {
-    pub(super) fn error(message: String, output: Option<TraceOutput>) -> Self {
-        let cause = Panic {
-            message,
-            location: None,
-        };
-        Self::Failed { cause, output }
-    }
-
     /// The value of `outcome` in the run's span.
     pub(super) fn name(&self) -> &'static str {
         match self {
@@ -244,37 +266,42 @@ impl Ending {
                 Some(said) => output.completed(said, context.has_recorded()),
                 None => output,
             },
-            Self::Failed { .. } if options.ignores_failures => {
-                return Err("it failed, and `auto_fail` is off");
+            Self::Failed { cause, output } => {
+                cause.output(output.or(said).unwrap_or_default(), !options.never_fails)
             }
-            Self::Failed { cause, output } => failed(cause, output.or(said).unwrap_or_default()),
             Self::Cancelled => match options.on_cancel {
-                OnCancel::Record => cancelled(said),
-                OnCancel::Fail => cancelled(said).fail("the run was cancelled before it was done"),
+                OnCancel::Record => left(Interruption::Cancelled, said),
+                OnCancel::Fail => left(Interruption::Cancelled, said)
+                    .fail("the run was cancelled before it was done"),
                 OnCancel::Skip => return Err("it was cancelled"),
             },
-            Self::Abandoned => return Err("it ended without output"),
+            Self::Abandoned => match options.on_cancel {
+                OnCancel::Record if has_notes(context) => left(Interruption::Abandoned, said),
+                OnCancel::Record => return Err(LEFT_WITHOUT_A_TRACE),
+                OnCancel::Fail => left(Interruption::Abandoned, said)
+                    .fail("the run was left before it had an output"),
+                OnCancel::Skip => return Err("it ended without output"),
+            },
             Self::Discarded => return Err("it was discarded"),
         };
         Ok(trace(context, options, output))
     }
 }
 
-fn failed(cause: Panic, mut output: TraceOutput) -> TraceOutput {
-    output.verdict = Some(Verdict::Fail);
-    // A model that gave another verdict did not see the panic.
-    output.reviewer = Reviewer::Human;
-    if output.feedback.as_ref().is_none_or(String::is_empty) {
-        output.feedback = Some(cause.message);
-    }
-    match cause.location {
-        Some(location) => output.metadata("panicked_at", location),
-        None => output,
-    }
+/// What is known of a run that was left before it had an output.
+fn left(how: Interruption, said: Option<TraceOutput>) -> TraceOutput {
+    let mut output = said.unwrap_or_default();
+    how.note_in(&mut output.metadata);
+    output
 }
 
-fn cancelled(said: Option<TraceOutput>) -> TraceOutput {
-    said.unwrap_or_default().metadata("outcome", "cancelled")
+/// Whether anything is known of what the run did.
+fn has_notes(context: &TraceContext) -> bool {
+    #[cfg(feature = "tracing")]
+    if context.has_framework_spans() {
+        return true;
+    }
+    context.has_recorded()
 }
 
 fn trace(context: &TraceContext, options: Options, output: TraceOutput) -> CreateTrace {

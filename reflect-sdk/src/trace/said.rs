@@ -2,7 +2,8 @@
 
 use reflect_types::Trajectory;
 
-use super::context::{Conclusion, TraceContext};
+use super::context::TraceContext;
+use super::failure::Conclusion;
 use super::output::TraceOutput;
 
 impl TraceContext {

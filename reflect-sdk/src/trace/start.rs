@@ -11,7 +11,7 @@ use tokio::time::timeout;
 
 use super::builder::TraceBuilder;
 use super::context::{TraceContext, parent};
-use super::future::traced;
+use super::future::{Slot, traced};
 use super::guard::TraceGuard;
 use super::output::TraceReturn;
 use super::run::OpenRun;
@@ -35,8 +35,9 @@ impl TraceBuilder {
 
     /// Runs the closure, records the run and returns the output.
     ///
-    /// An `Err` is recorded as a failed run, and so is a panic, with its message as feedback; the panic
-    /// then continues.
+    /// An `Err` is recorded as a failed run, unless [`auto_fail`](Self::auto_fail) says otherwise, and so is a
+    /// panic, with its message as feedback; the panic then continues. The causes of an error are recorded as
+    /// far as it shows them as `{:#}`, as that of `anyhow` does.
     ///
     /// ```no_run
     /// use reflect_sdk::{Message, ReflectClient, TraceResult};
@@ -50,7 +51,7 @@ impl TraceBuilder {
     /// }
     /// ```
     pub fn run<R: TraceReturn>(self, body: impl FnOnce(TraceContext) -> R) -> R::Output {
-        self.open_blocking().run(body).into_output()
+        self.open_blocking().run(body, |_| None).into_output()
     }
 
     /// Runs the closure's future, records the run and returns the output.
@@ -74,10 +75,11 @@ impl TraceBuilder {
         self,
         body: impl FnOnce(TraceContext) -> F,
     ) -> R::Output {
-        let run = traced(async move |slot| {
+        let body = async move |slot: Slot| {
             let Ok(context) = slot.begin(self).await;
             body(context).await
-        });
+        };
+        let run = traced(body, |_| None);
         run.until_learned().await
     }
 
@@ -233,7 +235,7 @@ impl StrictTrace {
         self,
         body: impl FnOnce(TraceContext) -> Result<R, E>,
     ) -> Result<R::Output, E> {
-        self.open_blocking()?.run(body).into_output()
+        self.open_blocking()?.run(body, |_| None).into_output()
     }
 
     /// Retrieves the memories, runs the closure's future, records the run and returns the output.
@@ -246,10 +248,11 @@ impl StrictTrace {
         E: Display + From<Error>,
         F: Future<Output = Result<R, E>>,
     {
-        let run = traced(async move |slot| {
+        let body = async move |slot: Slot| {
             let context = slot.begin_strictly(self.0).await?;
             body(context).await
-        });
+        };
+        let run = traced(body, |_| None);
         run.until_learned().await
     }
 

@@ -9,7 +9,8 @@ use std::task::{Context, Poll, ready};
 use futures_core::Stream;
 use pin_project::{pin_project, pinned_drop};
 
-use super::context::{Conclusion, Scope};
+use super::context::Scope;
+use super::failure::Conclusion;
 use super::fold::{Each, EachOk, Fold, StreamText, is_cut, joined};
 use super::future::{BoxFuture, Learning};
 use super::guard::TraceGuard;
@@ -259,7 +260,12 @@ impl<K> Recording<K> {
         run.context
             .conclude(|conclusion| conclusion.output = Some(said));
         let failure = self.failure.take().map(|failure| Ending::from(*failure));
-        let failure = failure.or_else(|| Some(Ending::error(error?, None)));
+        let failure = failure.or_else(|| {
+            Some(Ending::Failed {
+                cause: error?,
+                output: None,
+            })
+        });
         Learning::after(*run, |run| match (end, failure) {
             (End::Panic(payload), _) => run.end_panicked(*payload),
             (_, Some(failure)) => run.end(failure),

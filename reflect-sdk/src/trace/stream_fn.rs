@@ -50,7 +50,7 @@ impl<S: Stream, E: Display> StreamReturn<Fallible> for Result<S, E> {
             Ok(stream) => Ok(RunAndStream { run, stream }),
             Err(error) => {
                 let mut value = Err::<String, _>(&error);
-                *learning = run.and_then(|run| end(*run, &mut value));
+                *learning = run.and_then(|run| end(*run, &mut value, |_| None));
                 Err(error)
             }
         }
@@ -107,7 +107,11 @@ impl<S, E> Opened for Result<RunAndStream<S>, E> {
 pub fn traced_stream<Kind, R: StreamReturn<Kind>, F: Future<Output = R>>(
     body: impl FnOnce(Slot) -> F,
 ) -> Traced<F, R::Opened> {
-    Traced::new(body, |run, value, learning| value.open(run, learning))
+    Traced::new(
+        body,
+        |_| None,
+        |run, value, _, learning| value.open(run, learning),
+    )
 }
 
 /// Lets the run that a future opens end with its stream, which `wrap` turns into that of the signature.

@@ -6,6 +6,7 @@ mod bodies;
 mod budgets;
 mod contexts;
 mod endings;
+mod failures;
 mod foreign;
 mod futures;
 mod generics;

@@ -240,10 +240,15 @@ fn unjudged(ctx: &TraceContext, t: &str, client: &ReflectClient) -> Result<Strin
 }
 
 #[test]
-fn failures_need_not_be_recorded() {
+fn an_error_need_not_fail_the_run() {
     let world = World::new();
     assert_eq!(unjudged("a", &world.client).unwrap_err(), "a");
-    assert_eq!(world.recorded().len(), 0);
+    let [trace] = &world.recorded()[..] else {
+        panic!("one run")
+    };
+    assert_eq!(trace.review, None);
+    let metadata = json!({"outcome": "error", "error": "a"});
+    assert_eq!(trace.metadata, *metadata.as_object().unwrap());
 }
 
 #[reflect_trace(client = client, inject_context = false)]

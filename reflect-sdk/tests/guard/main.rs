@@ -10,6 +10,7 @@ mod disk;
 mod endings;
 mod options;
 mod outages;
+mod outcomes;
 mod places;
 mod processes;
 mod queue;
@@ -17,6 +18,7 @@ mod reviewing;
 mod script;
 mod streams;
 mod submitting;
+mod transient;
 mod visibility;
 
 use std::time::Duration;

@@ -77,7 +77,9 @@ fn every_option_of_the_trace_is_sent() {
             "metadata": {"k": "end", "only": "start"},
             "final_response": "done",
             "reference_context": "refunds within 30 days",
-            "review": {"result": "fail", "feedback_text": "wrong", "alpha": 0.1},
+            "review": {
+                "result": "fail", "feedback_text": "wrong", "alpha": 0.1, "reviewer": "program",
+            },
         })
     );
 }

@@ -6,7 +6,7 @@ use std::panic::catch_unwind;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
-use reflect_sdk::{TraceOutput, Verdict};
+use reflect_sdk::{Error, TraceOutput, Verdict};
 use reflect_types::ErrorCode;
 use tracing::field::{Field, Visit};
 use tracing::span::{Attributes, Id, Record};
@@ -121,10 +121,10 @@ fn every_run_is_a_span_that_says_how_it_ended() {
     });
     let spans = log.spans.lock().unwrap();
     let spans: Vec<_> = spans.values().map(|span| &span.0).collect();
-    assert_eq!(
-        (spans[0]["task"].as_str(), spans[0]["memories"].as_str()),
-        ("good", "1")
-    );
+    assert_eq!(spans[0]["memories"], "1");
+    // Logs show the fields of a span with every event in it.
+    let fields = spans.iter().flat_map(|span| span.values());
+    assert!(!fields.into_iter().any(|field| field.contains("good")));
     assert_eq!(spans[0]["outcome"], "\"output\"");
     assert!(!spans[0].contains_key("otel.status_code"));
     assert_eq!(spans[1]["outcome"], "\"failed\"");
@@ -151,4 +151,25 @@ fn an_output_after_the_end_is_logged() {
     let events = log.events.lock().unwrap();
     let late = |event: &Fields| event.0["message"].contains("after the end");
     assert!(events.iter().any(late), "{events:?}");
+}
+
+#[test]
+fn a_guard_that_is_left_with_nothing_is_not_sent_but_logged() {
+    let script = Arc::new(Script::default());
+    let client = client(&script);
+    let log = Log::new(Level::WARN);
+    let error = subscriber::with_default(log.clone(), || {
+        let run = client.trace("task").start_blocking();
+        let handle = run.handle();
+        drop(run);
+        handle.wait_blocking(crate::LIMIT).unwrap_err()
+    });
+    assert!(matches!(error, Error::NotRecorded(_)), "{error}");
+    assert!(script.taken().is_empty());
+    let events = log.events.lock().unwrap();
+    let [event] = &events[..] else {
+        panic!("one warning: {events:?}")
+    };
+    let text = &event.0["message"];
+    assert!(text.contains("ended without output"), "{text}");
 }

@@ -7,7 +7,9 @@ use std::path::Path;
 use reflect_sdk::admin::bootstrap;
 use reflect_sdk::calls::{Action, Call};
 use reflect_sdk::types::{Bootstrap, Environment, KeyStatus, Scope};
-use reflect_sdk::{IngestStatus, Message, ReflectClient, Review, ReviewStatus, ToolCall, Verdict};
+use reflect_sdk::{
+    IngestStatus, Message, ReflectClient, Review, ReviewStatus, Reviewer, ToolCall, Verdict,
+};
 use serde::Deserialize;
 use serde_json::Value;
 use wiremock::matchers::any;
@@ -170,6 +172,8 @@ async fn create_trace() {
             .reference_context("Refunds within 30 days only.")
             .alpha(0.5)
             .fail("too old")
+            // As the Python client gives it.
+            .reviewer(Reviewer::Human)
     })
     .await;
     assert_eq!(queued.ingest_status, IngestStatus::Queued);

@@ -4,8 +4,8 @@ use axum::response::Response;
 use jiff::Timestamp;
 use reflect_console::{ReviewDesk, ReviewPage, next, review_address};
 use reflect_types::{
-    ErrorCode, ListTraces, Review, ReviewRecord, ReviewTrace, Reviewer, Trace, TraceId, Undo,
-    UnknownVerdict, Verdict,
+    ErrorCode, Interruption, ListTraces, Review, ReviewRecord, ReviewTrace, Reviewer, Trace,
+    TraceId, Undo, UnknownVerdict, Verdict,
 };
 
 use super::answer::{Problem, long_page, redirect};
@@ -72,8 +72,10 @@ pub(super) async fn review(change: Change) -> Result<Response, Problem> {
     let open = read(&visit, &id).await?;
     let mut review = Review::new(verdict);
     let is_own = |trace: &Trace| is_own(trace, &visit);
-    // A verdict that is confirmed without a word keeps the judge's.
-    let confirmed = open.review.as_ref().filter(|by| by.result == verdict);
+    // A verdict that is confirmed without a word keeps the judge's. Those of an error say nothing.
+    let is_of_error = Interruption::of(&open.metadata).is_some();
+    let confirmed = open.review.as_ref();
+    let confirmed = confirmed.filter(|by| by.result == verdict && !is_of_error);
     let confirmed = confirmed.and_then(|review| review.feedback_text.as_deref());
     let feedback = match form.get("feedback").trim() {
         "" => confirmed.unwrap_or_default(),
@@ -87,7 +89,7 @@ pub(super) async fn review(change: Change) -> Result<Response, Problem> {
         let problem = "a person has reviewed this run meanwhile: yours was not saved. Copy your words, and load the page again";
         Problem::from(ApiError::conflict(problem))
     };
-    if open.review.as_ref().is_some_and(is_by_a_person) {
+    if open.review.as_ref().is_some_and(ReviewRecord::is_by_person) {
         return Err(late());
     }
     let words = review.feedback_text.clone();
@@ -159,10 +161,5 @@ pub(super) fn is_own(trace: &Trace, visit: &Visit) -> bool {
 }
 
 fn is_by(review: &ReviewRecord, visit: &Visit) -> bool {
-    review.key_id.as_ref() == Some(visit.caller.key()) && is_by_a_person(review)
-}
-
-fn is_by_a_person(review: &ReviewRecord) -> bool {
-    let by = review.reviewer.as_ref();
-    by.is_none_or(|by| *by == Reviewer::Human)
+    review.key_id.as_ref() == Some(visit.caller.key()) && review.is_by_person()
 }

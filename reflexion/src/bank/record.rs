@@ -1,8 +1,6 @@
-use std::error::Error as _;
-use std::fmt::Write as _;
-
 use reflect_sdk::TraceOutput;
-use reflect_types::{AuthoredReflection, Metadata, Review, Verdict};
+use reflect_sdk::calls::Failure;
+use reflect_types::{AuthoredReflection, Metadata, Review, Reviewer, Verdict};
 use serde_json::{Value, json};
 
 use crate::error::ReflexionError;
@@ -22,6 +20,8 @@ pub(super) struct Record<'a> {
     judge: (Option<&'a str>, Option<f64>),
     feedback: String,
     reflection: Option<AuthoredReflection>,
+    /// The error that ended the run.
+    error: Option<Failure>,
     /// The metadata under `reflexion`.
     details: Metadata,
 }
@@ -110,21 +110,24 @@ impl<'a> Record<'a> {
             // The messages that the trace recorded itself.
             None => TraceOutput::recorded(),
         };
-        let output = output.metadata("reflexion", self.details);
-        let Some(verdict) = self.verdict else {
-            return output;
-        };
-        let (judge, alpha) = self.judge;
-        let review = Review {
-            feedback_text: Some(self.feedback).filter(|text| !text.is_empty()),
-            alpha,
-            reflection: self.reflection,
-            ..Review::new(verdict)
-        };
-        output.review(match judge {
-            Some(judge) => review.judged_by(judge),
-            None => review,
-        })
+        let mut output = output.metadata("reflexion", self.details);
+        if let Some(verdict) = self.verdict {
+            let (judge, alpha) = self.judge;
+            let review = Review {
+                feedback_text: Some(self.feedback).filter(|text| !text.is_empty()),
+                alpha,
+                reflection: self.reflection,
+                ..Review::new(verdict)
+            };
+            output = output.review(match judge {
+                Some(judge) => review.judged_by(judge),
+                None => review.reviewer(Reviewer::Program),
+            });
+        }
+        match self.error {
+            Some(error) => output.error(error),
+            None => output,
+        }
     }
 
     fn new(trial: Option<&'a Trial>, success: bool) -> Self {
@@ -137,21 +140,18 @@ impl<'a> Record<'a> {
             judge: (judge, evaluation.and_then(|evaluation| evaluation.alpha)),
             feedback: feedback(trial).to_owned(),
             reflection: None,
+            error: None,
             details: Metadata::new(),
         }
     }
 
-    /// Puts the error that ended a run before the feedback. Running out of trials is not such an error:
-    /// the status says it.
+    /// Notes the error that ended a run. Running out of trials is not such an error: the status says it.
     fn because_of(mut self, error: &ReflexionError) -> Self {
         if matches!(
             error,
             ReflexionError::Stage { .. } | ReflexionError::Config(_) | ReflexionError::Runtime(_)
         ) {
-            // The verdict is not the model's.
-            self.judge = (None, None);
-            self.verdict = Some(Verdict::Fail);
-            self.feedback = paragraphs([&with_sources(error), &self.feedback]);
+            self.error = Some(Failure::of_error(error));
         }
         self
     }
@@ -177,15 +177,4 @@ fn summary(outcome: &Outcome) -> Metadata {
 fn paragraphs<const N: usize>(texts: [&str; N]) -> String {
     let texts = texts.into_iter().filter(|text| !text.trim().is_empty());
     texts.collect::<Vec<_>>().join("\n\n")
-}
-
-fn with_sources(error: &ReflexionError) -> String {
-    let mut text = error.to_string();
-    let mut source = error.source();
-    while let Some(error) = source {
-        // Writing to a String cannot fail.
-        let _ = write!(text, ": {error}");
-        source = error.source();
-    }
-    text
 }

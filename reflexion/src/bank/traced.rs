@@ -30,7 +30,7 @@ impl From<&Outcome> for TraceOutput {
     }
 }
 
-/// A failed run, with the error as feedback and the messages of the last trial.
+/// The messages of the last trial and its verdict, or, if it has none, the error as that of a failed run.
 impl From<&ReflexionError> for TraceOutput {
     fn from(error: &ReflexionError) -> Self {
         Record::of_error(error).into_output()

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use reflect_sdk::Verdict;
-use reflect_types::{CreateTrace, Review, Trajectory};
+use reflect_types::{CreateTrace, Review, Reviewer, Trajectory};
 use reflexion::{
     Attempt, Evaluation, FeedbackReflection, Message, Persist, Reflexion, ReflexionError, Status,
 };
@@ -92,7 +92,10 @@ async fn each_trial_is_stored_with_its_reflection_and_only_the_last_credits_memo
     let lesson = traces[1].review.clone().unwrap().reflection.unwrap();
     assert_eq!(lesson.guidance, "lesson 2");
     assert_eq!(lesson.key_mistake, "feedback 2");
-    assert_eq!(traces[2].review, Some(Review::pass()));
+    assert_eq!(
+        traces[2].review,
+        Some(Review::pass().reviewer(Reviewer::Program))
+    );
     assert_eq!(traces[2].metadata["reflexion"]["status"], "succeeded");
 }
 
@@ -103,7 +106,10 @@ async fn feedback_that_replaces_a_reflection_is_stored_once() {
     let builder = builder.reflect_on_last_failure(true).max_trials(1);
     server.persist(builder, Persist::EachTrial).await.unwrap();
     let trace = only(server.traces().await);
-    assert_eq!(trace.review, Some(Review::fail("feedback 1")));
+    assert_eq!(
+        trace.review,
+        Some(Review::fail("feedback 1").reviewer(Reviewer::Program))
+    );
 }
 
 #[tokio::test]

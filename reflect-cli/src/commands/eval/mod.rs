@@ -9,7 +9,7 @@ use std::time::Duration;
 use clap::{Args, value_parser};
 use reflect_engine::store::Tally;
 use reflect_sdk::{AugmentedTask, Message, ReflectClient};
-use reflect_types::{Arm, Metadata, Outcomes, Review, Trajectory, Verdict};
+use reflect_types::{Arm, Metadata, Outcomes, Review, Reviewer, Trajectory, Verdict};
 use serde::Serialize;
 
 use self::process::{End, Written};
@@ -178,6 +178,7 @@ impl Evaluation<'_> {
         }
         let stored = call.await?;
         // Not with the trace: the next task waits for what this one taught.
+        let review = review.reviewer(Reviewer::Program);
         self.client.review_trace(&stored.trace_id, review).await?;
         Ok(())
     }
@@ -193,7 +194,7 @@ impl Evaluation<'_> {
         Summary {
             tasks,
             done: report.traces,
-            outcomes: report.people,
+            outcomes: report.programs,
         }
     }
 }
@@ -228,7 +229,7 @@ fn tally(arm: Option<Arm>, verdict: Verdict) -> Tally {
         group: None,
         arm,
         verdict: Some(verdict),
-        model: None,
+        reviewer: Reviewer::Program,
         overruled: None,
         runs: 1,
     }

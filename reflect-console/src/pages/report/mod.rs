@@ -7,7 +7,7 @@ use askama::Template;
 use jiff::Timestamp;
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
-use reflect_types::{GetReport, Group, MemoryHistory, MemoryRecord, Outcomes, Report};
+use reflect_types::{GetReport, MemoryHistory, MemoryRecord, Outcomes, Report};
 
 use self::figures::{Figure, answer};
 use self::tables::{JudgeRow, MemoryRow, SideRow, TimeRow};
@@ -130,7 +130,7 @@ impl ReportPage {
     /// The page.
     pub fn new(frame: Frame, source: ReportSource<'_>, first: FirstTrace, now: Timestamp) -> Self {
         let ReportSource { period, report, .. } = source;
-        let side = Side::of(report);
+        let side = report.side();
         let outcomes = side.outcomes;
         let reviewed = runs(outcomes);
         let has_arms = !matches!(outcomes.conclusion, reflect_types::Conclusion::NoControlArm);
@@ -159,10 +159,11 @@ impl ReportPage {
             description: description(&times, has_arms),
             leaves_out: times.iter().any(rate_plot::leaves_out),
             times: times.iter().map(TimeRow::new).collect(),
-            sides: [("people", &report.people), ("models", &report.models)]
+            sides: report
+                .sides()
                 .into_iter()
-                .filter(|(_, outcomes)| runs(outcomes) > 0)
-                .map(|(name, outcomes)| SideRow::new(name, outcomes))
+                .filter(|side| runs(side.outcomes) > 0)
+                .map(|side| SideRow::new(side.name, side.outcomes))
                 .collect(),
             helpful: report
                 .helpful
@@ -181,30 +182,6 @@ impl ReportPage {
             has_reviews: reviewed > 0,
             frame: frame.on("report"),
             first,
-        }
-    }
-}
-
-/// Whose reviews the page is about: those of people, unless only models have reviewed.
-struct Side<'a> {
-    name: &'static str,
-    outcomes: &'a Outcomes,
-    of_group: fn(&Group) -> &Outcomes,
-}
-
-impl<'a> Side<'a> {
-    fn of(report: &'a Report) -> Self {
-        if runs(&report.people) == 0 && runs(&report.models) > 0 {
-            return Self {
-                name: "models",
-                outcomes: &report.models,
-                of_group: |group| &group.models,
-            };
-        }
-        Self {
-            name: "people",
-            outcomes: &report.people,
-            of_group: |group| &group.people,
         }
     }
 }

@@ -32,7 +32,21 @@ impl Extractive {
 
     /// The reflection on a run.
     pub fn write(self, run: &JudgedRun<'_>) -> Reflection {
+        Self::describe(run, steps(run.messages), None)
+    }
+
+    /// The reflection on a run that ended before its time, with an error as its feedback: what was being
+    /// done then. `None` if nothing was.
+    pub fn write_interrupted(self, run: &JudgedRun<'_>) -> Option<Reflection> {
         let steps = steps(run.messages);
+        if steps.is_empty() && run.final_response.is_empty() {
+            return None;
+        }
+        let error = failure::error_of(run.feedback.unwrap_or_default());
+        Some(Self::describe(run, steps, Some(&error)))
+    }
+
+    fn describe(run: &JudgedRun<'_>, steps: Vec<Step<'_>>, error: Option<&str>) -> Reflection {
         // A run written as prose is a single message, not an answer.
         let final_response = match run.final_response {
             prose if is_a_run(prose) => "",
@@ -40,12 +54,22 @@ impl Extractive {
         };
         let called = steps.iter().any(|step| matches!(step, Step::Called { .. }));
         let answer = said::answer(&steps, final_response, run.task, !called);
-        let calls = calls(steps);
+        let at_the_end = steps.iter().rev();
+        let at_the_end = at_the_end.take_while(|step| matches!(step, Step::Called { .. }));
+        let unanswered = error.map_or(0, |_| at_the_end.count());
+        let mut calls = calls(steps);
+        let answered = calls.len().saturating_sub(unanswered);
+        for call in &mut calls[answered..] {
+            call.outcome = Outcome::Open;
+        }
+        let interrupted = &calls[answered..];
         let refusals = refusals(&calls);
         let leads = leads(&calls);
         let led: Vec<_> = calls.iter().filter(|call| leads(call)).collect();
 
-        let mut clauses: Vec<String> = refusals.iter().map(Refusal::shown).collect();
+        let broke = error.map(|error| broke(error, interrupted));
+        let mut clauses: Vec<String> = broke.into_iter().collect();
+        clauses.extend(refusals.iter().map(Refusal::shown));
         if !led.is_empty() {
             clauses.push(format!("called {}", sequence(&calls, &leads)));
         }
@@ -65,7 +89,9 @@ impl Extractive {
             },
         };
         let refused = refusals.iter().map(|refusal| refusal.call.tool.as_str());
-        let applicable = refused.chain(led.iter().rev().map(|call| call.tool.as_str()));
+        let broken = interrupted.iter().map(|call| call.tool.as_str());
+        let applicable = broken.chain(refused);
+        let applicable = applicable.chain(led.iter().rev().map(|call| call.tool.as_str()));
         Reflection {
             summary,
             applicable_tools: distinct(applicable, 3),
@@ -140,6 +166,17 @@ impl Refusal<'_, '_> {
             "{tool} refused{times} with {error}{}",
             then.unwrap_or_default()
         )
+    }
+}
+
+/// The error that ended a run, and the calls that it was waiting for.
+fn broke(error: &str, during: &[Call<'_>]) -> String {
+    const SHOWN: usize = 3;
+    let error = quote(&shorten(error, 22));
+    let during: Vec<String> = during.iter().take(SHOWN).map(Call::shown).collect();
+    match during.join(" and ").as_str() {
+        "" => format!("broke with {error}"),
+        calls => format!("broke with {error} during {calls}"),
     }
 }
 

@@ -94,6 +94,84 @@ fn a_refusal_that_stayed_is_not_a_success() {
     }
 }
 
+/// The texts of errors as clients of models and of Rust programs put them.
+const ERRORS: [(&str, &str); 6] = [
+    (
+        "429 Too Many Requests: {\"error\": {\"message\": \"Rate limit reached for gpt-4o in organization \
+         org-x on tokens per min (TPM): Limit 30000, Used 29400, Requested 1200. Please try again in 1.2s.\", \
+         \"type\": \"tokens\", \"param\": null, \"code\": \"rate_limit_exceeded\"}}",
+        "429 Too Many Requests: {'error': {'message': 'Rate limit reached for gpt-4o",
+    ),
+    (
+        "{\"type\": \"error\", \"error\": {\"type\": \"rate_limit_error\", \"message\": \"This request would \
+         exceed your organization's rate limit of 40,000 input tokens per minute.\"}}",
+        "This request would exceed your organization's rate limit",
+    ),
+    (
+        "asking the model: error sending request for url (https://api.openai.com/v1/chat/completions): \
+         operation timed out",
+        "operation timed out",
+    ),
+    (
+        "tcp connect error: Connection refused (os error 111)",
+        "Connection refused (os error 111)",
+    ),
+    (
+        "index out of bounds: the len is 3 but the index is 7",
+        "index out of bounds: the len is 3 but the index is 7",
+    ),
+    ("", "an error without a message"),
+];
+
+fn broken<'a>(messages: &'a [Message], error: &'a str) -> JudgedRun<'a> {
+    JudgedRun {
+        feedback: Some(error),
+        ..run("Pay my order", messages, Verdict::Fail)
+    }
+}
+
+#[test]
+fn an_interrupted_run_says_what_was_being_done_when_it_broke() {
+    let mut messages = paid_twice()[..3].to_vec();
+    for (error, shown) in ERRORS {
+        let written = Extractive.write_interrupted(&broken(&messages, error));
+        let reflection = written.unwrap();
+        let text = reflection.text();
+        assert!(text.starts_with("Failed: broke with \""), "{text}");
+        assert!(text.contains(shown), "{text}");
+        assert!(
+            text.ends_with("during pay(amount=5); called get_cart."),
+            "{text}"
+        );
+        assert_eq!(reflection.feedback, "");
+        assert_eq!(reflection.applicable_tools, ["pay", "get_cart"]);
+    }
+    messages.push(Message::tool("2", "Error: the total is 7"));
+    let written = Extractive.write_interrupted(&broken(&messages, "no credit left"));
+    assert_eq!(
+        written.unwrap().text(),
+        "Failed: broke with \"no credit left\"; pay refused with \"the total is 7\"; called get_cart."
+    );
+}
+
+#[test]
+fn an_interrupted_run_that_did_nothing_teaches_nothing() {
+    let asked = [Message::system("Be brief."), Message::user("Pay my order")];
+    for (error, _) in ERRORS {
+        for messages in [&[], &asked[..]] {
+            assert_eq!(Extractive.write_interrupted(&broken(messages, error)), None);
+        }
+    }
+    let answered = JudgedRun {
+        final_response: "Paid your order.",
+        ..broken(&asked, "connection reset")
+    };
+    assert_eq!(
+        Extractive.write_interrupted(&answered).unwrap().text(),
+        "Failed: broke with \"connection reset\"; answered \"Paid your order.\""
+    );
+}
+
 #[test]
 fn repeated_refusals_and_calls_are_counted() {
     let mut messages = Vec::new();

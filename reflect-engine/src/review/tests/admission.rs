@@ -34,11 +34,16 @@ fn trace(status: IngestStatus, review: Option<(&str, ReviewMode)>) -> Trace {
     }
 }
 
+/// A trace whose review, `no`, is this reviewer's.
+fn reviewed_by(reviewer: Reviewer, status: IngestStatus, mode: ReviewMode) -> Trace {
+    let mut trace = trace(status, Some(("no", mode)));
+    trace.review.as_mut().unwrap().reviewer = Some(reviewer);
+    trace
+}
+
 /// A trace whose review, `no`, is a model's.
 fn judged(status: IngestStatus, mode: ReviewMode) -> Trace {
-    let mut trace = trace(status, Some(("no", mode)));
-    trace.review.as_mut().unwrap().reviewer = Some(Reviewer::model("m"));
-    trace
+    reviewed_by(Reviewer::model("m"), status, mode)
 }
 
 fn version(feedback: &str) -> ReviewVersion {
@@ -187,9 +192,60 @@ fn a_replacement_waits_only_for_the_job_of_an_inline_review() {
     }
     let model = Review::pass().judged_by("n");
     let by_person = trace(Completed, Some(("no", Deferred)));
-    assert_eq!(admit_change(&by_person, &model), Err(Refusal::ByPerson));
+    assert_eq!(admit_change(&by_person, &model), Err(Refusal::Outranked));
     let model_s = judged(Completed, Deferred);
     assert_eq!(admit_change(&model_s, &model), Ok(replaces_model()));
+}
+
+#[test]
+fn a_programs_review_gives_way_to_a_models_and_a_persons_and_to_no_other() {
+    use IngestStatus::{Completed, Queued};
+    use ReviewMode::{Deferred, Inline};
+    use Reviewer::{Human, Program};
+
+    let (model, pass) = (|| Reviewer::model("m"), |by| Review::pass().reviewer(by));
+    let stands = |reviewer: Reviewer| {
+        let version = ReviewVersion {
+            reviewer,
+            ..version("no")
+        };
+        Ok(Admission::Learn(Basis::Replace(version)))
+    };
+    let refused = Err(Refusal::Reviewed(Verdict::Fail));
+    for (current, status, mode, by, admitted) in [
+        (Program, Completed, Deferred, model(), stands(Program)),
+        (Program, Completed, Inline, Human, stands(Program)),
+        // Its memory is being written.
+        (Program, Queued, Inline, Human, stands(Program)),
+        (Program, Queued, Inline, model(), stands(Program)),
+        (Program, Completed, Deferred, Program, refused.clone()),
+        (model(), Completed, Deferred, Program, refused.clone()),
+        (Human, Completed, Deferred, Program, refused.clone()),
+        (Human, Completed, Deferred, model(), refused),
+    ] {
+        let (trace, review) = (reviewed_by(current.clone(), status, mode), pass(by.clone()));
+        assert_eq!(admit(&trace, &review), admitted, "{by} after {current}");
+        let change = match &admitted {
+            Ok(Admission::Learn(basis)) => Ok(basis.clone()),
+            _ if current == Program => Ok(Basis::Replace(ReviewVersion {
+                reviewer: Program,
+                ..version("no")
+            })),
+            _ => Err(Refusal::Outranked),
+        };
+        assert_eq!(
+            admit_change(&trace, &review),
+            change,
+            "{by} after {current}"
+        );
+        assert_eq!(
+            overruled(&review, &trace).is_some(),
+            by == Human && current == model()
+        );
+        let again = Review::fail("no").reviewer(by);
+        let is_admitted = admit(&trace, &again).is_ok();
+        assert!(is_admitted, "the same verdict again is no conflict");
+    }
 }
 
 #[test]

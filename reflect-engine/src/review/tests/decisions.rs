@@ -56,7 +56,11 @@ fn a_basis_holds_for_exactly_the_standings_it_names() {
                 review: new_review(Verdict::Fail),
                 setback: setback(NextAttempt::Never),
             };
-            for action in [learn, aside] {
+            let accept = Action::Accept {
+                basis: basis.clone(),
+                review: new_review(Verdict::Fail),
+            };
+            for action in [learn, aside, accept] {
                 let decision = decide(context.clone(), action).map(drop);
                 assert_eq!(decision, expected, "{name}, {basis:?}");
             }
@@ -270,6 +274,41 @@ fn a_withdrawal_removes_review_and_job_and_sets_the_memory_aside() {
 }
 
 #[test]
+fn a_review_that_teaches_nothing_ends_its_job_and_moves_nothing() {
+    let given = vec![ShownMemory {
+        id: "m-given".into(),
+        utility: Some(Utility {
+            memory: MEMORY,
+            q: 0.5,
+            uses: 0,
+            withdrawn: false,
+        }),
+    }];
+    for (context, basis) in [
+        (ReviewContext::unreviewed(given.clone()), Basis::Fresh),
+        (working(Some("me")), job("me")),
+    ] {
+        let memories = AffectedMemories::Shown(given.clone());
+        let context = ReviewContext {
+            memories,
+            ..context
+        };
+        let review = new_review(Verdict::Fail);
+        let writes = decide(Some(context.clone()), Action::Accept { basis, review }).unwrap();
+        assert_eq!(
+            (writes.utilities, writes.memory),
+            (Vec::new(), MemoryWrite::Keep)
+        );
+        let has_job = context.job.is_some();
+        assert_eq!(writes.job == JobWrite::Remove, has_job);
+        assert_eq!(writes.review == ReviewWrite::Keep, has_job);
+        let trace = writes.trace;
+        assert!(trace.reviewed && trace.created_memory.is_none());
+        assert_eq!(trace.ingest_status, IngestStatus::Completed);
+    }
+}
+
+#[test]
 fn the_verdict_of_a_model_outlives_its_review() {
     let said = |result| ModelVerdict {
         model: "m".to_owned(),
@@ -309,5 +348,5 @@ fn a_model_does_not_replace_a_failed_review_of_a_person() {
     };
     let basis = Basis::Fresh;
     let refused = decide(Some(failed()), Action::Learn { basis, learned });
-    assert_eq!(refused, Err(Refusal::ByPerson));
+    assert_eq!(refused, Err(Refusal::Outranked));
 }

@@ -57,7 +57,7 @@ impl<D: Driver> Browse for D {
 pub(super) fn columns() -> String {
     format!(
         "t.id, substr(t.task, 1, {}) AS task, t.model, t.created_at, {STATUS} AS ingest_status, r.verdict, \
-             r.reviewer_model, json_array_length(t.retrieved::json)::bigint AS given",
+             r.reviewer, json_array_length(t.retrieved::json)::bigint AS given",
         TraceOverview::MAX_TASK
     )
 }
@@ -102,7 +102,7 @@ async fn find(
         Some(TraceFilter::Waiting) => "AND NOT t.reviewed AND r.id IS NULL",
         Some(TraceFilter::Passed) => "AND r.verdict = 'pass'",
         Some(TraceFilter::Failed) => "AND r.verdict = 'fail'",
-        Some(TraceFilter::Judged) => "AND r.reviewer_model IS NOT NULL",
+        Some(TraceFilter::Judged) => "AND r.reviewer <> 'program'",
         Some(TraceFilter::NotLearned) => "AND t.ingest_status = 'failed'",
     };
     // Left out, because an index is not used for a condition that may hold without it.
@@ -174,7 +174,7 @@ async fn waiting(
     let mut found = Vec::new();
     for condition in [
         "NOT t.reviewed AND r.id IS NULL",
-        "t.reviewed AND r.reviewer_model IS NOT NULL",
+        "t.reviewed AND r.reviewer <> 'program'",
     ] {
         let select = format!(
             "SELECT {}, t.retrieved FROM trace t {CURRENT} WHERE t.project = $1 AND {condition} \

@@ -17,7 +17,7 @@ pub(super) type ByMemory<T> = HashMap<MemoryKey, Vec<T>>;
 
 /// The columns of [`read`], from an event `e` of a memory `m`.
 const EVENT: &str = "e.memory, m.id AS memory_id, e.trace_id, e.review_id, e.alpha, e.reward, \
-     e.before, e.after, e.created_at, e.key_id, e.reviewer_model";
+     e.before, e.after, e.created_at, e.key_id, e.reviewer";
 
 /// The memories `m` of events `e`.
 const OF_MEMORY: &str =
@@ -88,7 +88,7 @@ pub(super) async fn taught(
         return Ok(ByMemory::new());
     }
     let select = "SELECT memory, key, review_id, alpha, reward, before, after, void, created_at, key_id, \
-             reviewer_model, trace_id FROM utility_event \
+             reviewer, trace_id FROM utility_event \
          WHERE project = $1 AND memory = ANY($2) ORDER BY key";
     let mut events = ByMemory::new();
     for row in &db.query(select, &params![project, keys]).await? {
@@ -120,11 +120,10 @@ pub(super) async fn insert(
 ) -> Result<(), Fault> {
     let mut rows = Rows::new(
         "project bigint, memory bigint, trace_id text, review_id text, alpha float8, reward float8, \
-             before float8, after float8, created_at text, key_id text, reviewer_model text, \
+             before float8, after float8, created_at text, key_id text, reviewer text, \
              void boolean",
     );
     for (event, void) in events {
-        let reviewer = event.reviewer.as_ref();
         rows.push(params![
             project,
             memory,
@@ -136,7 +135,7 @@ pub(super) async fn insert(
             event.after,
             event.created_at,
             event.key_id,
-            reviewer.and_then(|reviewer| reviewer.model_name()),
+            event.reviewer,
             void,
         ]);
     }

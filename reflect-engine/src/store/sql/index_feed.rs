@@ -101,7 +101,7 @@ async fn put_since(
              (SELECT max(c.key) {by_people} AND c.kind = 'restored') AS restored, \
              m.status = 'quarantined' AS quarantined, m.hidden_into, m.task_sketch, m.text_sketch, \
              m.needs_approval AND p.approve IS NOT NULL \
-                 AND (p.approve <> 'models' OR m.reviewer_model IS NOT NULL) AS needs_approval, \
+                 AND (p.approve <> 'models' OR coalesce(m.reviewer, 'program') <> 'program') AS needs_approval, \
              (SELECT x.key FROM memory x WHERE x.project = m.project AND x.id = \
                  (SELECT c.merged_into {by_people} AND c.kind <> 'edited' \
                      ORDER BY c.key DESC LIMIT 1)) AS merge_into \

@@ -12,7 +12,7 @@ use crate::store::MemoryKey;
 
 /// The columns of [`read`], from `memory m`.
 pub(super) const MEMORY: &str = "m.key, m.id, m.trace_id, m.task, m.reflection, m.success, m.q, \
-     m.uses, m.metadata, m.created_at, m.key_id, m.reviewer_model, m.given, m.alpha, m.generation, \
+     m.uses, m.metadata, m.created_at, m.key_id, m.reviewer, m.given, m.alpha, m.generation, \
      CASE m.status WHEN 'active' THEN coalesce(m.hidden, 'active') ELSE m.status END AS status, \
      CASE WHEN m.status = 'active' THEN m.hidden_reason END AS hidden_reason, m.hidden_at, \
      CASE WHEN m.status = 'active' THEN (SELECT x.id FROM memory x \

@@ -86,7 +86,7 @@ async fn insert(db: &Db<'_>, project: i64, new: &[(i64, Content<'_>)]) -> Result
     let revisions = projects::next_revisions(db, project, new.len()).await?;
     let mut rows = Rows::new(
         "project bigint, trace bigint, id text, success boolean, q float8, revision bigint, \
-             created_at text, task text, reflection text, key_id text, reviewer_model text, \
+             created_at text, task text, reflection text, key_id text, reviewer text, \
              alpha float8, task_sketch text, text_sketch text, reason text",
     );
     for ((trace, content), revision) in new.iter().zip(revisions) {
@@ -102,21 +102,21 @@ async fn insert(db: &Db<'_>, project: i64, new: &[(i64, Content<'_>)]) -> Result
             memory.task,
             content.reflection,
             content.teacher.key_id,
-            content.teacher.reviewer.model_name(),
+            content.teacher.reviewer,
             content.alpha,
             content.task_sketch,
             content.text_sketch,
             STAGED,
         ]);
     }
-    let staged =
-        "p.approve IS NOT NULL AND (p.approve <> 'models' OR r.reviewer_model IS NOT NULL)";
+    let staged = "p.approve IS NOT NULL \
+         AND (p.approve <> 'models' OR coalesce(r.reviewer, 'program') <> 'program')";
     let insert = format!(
         "INSERT INTO memory (project, id, trace_id, success, q, revision, created_at, metadata, task, \
-             reflection, key_id, reviewer_model, given, alpha, task_sketch, text_sketch, hidden, \
+             reflection, key_id, reviewer, given, alpha, task_sketch, text_sketch, hidden, \
              hidden_reason, hidden_at, needs_approval) \
          SELECT r.project, r.id, t.id, r.success, r.q, r.revision, r.created_at, t.metadata, r.task, \
-             r.reflection, r.key_id, r.reviewer_model, t.retrieved, r.alpha, r.task_sketch, r.text_sketch, \
+             r.reflection, r.key_id, r.reviewer, t.retrieved, r.alpha, r.task_sketch, r.text_sketch, \
              CASE WHEN {staged} THEN 'staged' END, CASE WHEN {staged} THEN r.reason END, \
              CASE WHEN {staged} THEN r.created_at END, {staged} \
          FROM {{rows}} JOIN trace t ON t.project = r.project AND t.key = r.trace \
@@ -149,7 +149,7 @@ async fn rewrite(
     let id: Option<MemoryId> = db
         .value(
             "UPDATE memory SET reflection = $3, success = $4, revision = $5, key_id = $6, \
-                 reviewer_model = $7, task = $8, alpha = $9, task_sketch = $10, text_sketch = $11, \
+                 reviewer = $7, task = $8, alpha = $9, task_sketch = $10, text_sketch = $11, \
                  generation = generation + 1 WHERE project = $1 AND key = $2 RETURNING id",
             &params![
                 project,
@@ -158,7 +158,7 @@ async fn rewrite(
                 content.success,
                 revision,
                 content.teacher.key_id,
-                content.teacher.reviewer.model_name(),
+                content.teacher.reviewer,
                 memory.task,
                 content.alpha,
                 content.task_sketch,
@@ -208,7 +208,7 @@ pub(super) async fn restore(
     let revisions = projects::next_revisions(db, project, contents.len()).await?;
     let mut rows = Rows::new(
         "project bigint, id text, reflection text, success boolean, key_id text, \
-             reviewer_model text, generation bigint, revision bigint, alpha float8, text_sketch text",
+             reviewer text, generation bigint, revision bigint, alpha float8, text_sketch text",
     );
     for (((id, content), (reflection, sketch)), revision) in
         contents.iter().zip(&texts).zip(revisions)
@@ -219,7 +219,7 @@ pub(super) async fn restore(
             reflection,
             content.verdict == Verdict::Pass,
             content.teacher.key_id,
-            content.teacher.reviewer.model_name(),
+            content.teacher.reviewer,
             content.learned.generation,
             revision,
             content.alpha,
@@ -228,7 +228,7 @@ pub(super) async fn restore(
     }
     db.execute_rows(
         "UPDATE memory SET reflection = r.reflection, success = r.success, key_id = r.key_id, \
-             reviewer_model = r.reviewer_model, generation = r.generation, \
+             reviewer = r.reviewer, generation = r.generation, \
              status = CASE WHEN memory.status = 'withdrawn' THEN 'active' ELSE memory.status END, \
              revision = r.revision, alpha = r.alpha, text_sketch = r.text_sketch \
          FROM {rows} WHERE memory.project = r.project AND memory.id = r.id",

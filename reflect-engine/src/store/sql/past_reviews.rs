@@ -70,7 +70,7 @@ pub(super) async fn archived(
     project: i64,
     traces: &[i64],
 ) -> Result<HashMap<i64, Vec<ArchivedReview>>, Fault> {
-    let select = "SELECT trace, key_id, reviewer_model, created_at, id, verdict, feedback, alpha, reflection, \
+    let select = "SELECT trace, key_id, reviewer, created_at, id, verdict, feedback, alpha, reflection, \
              mode, overruled_model, overruled_verdict, memory_id, learned, generation \
          FROM review WHERE project = $1 AND trace = ANY($2) AND state = 'past' ORDER BY key";
     let rows = db.query(select, &params![project, traces]).await?;
@@ -124,7 +124,7 @@ pub(super) async fn insert(
     });
     let json: Vec<(Option<String>, Option<String>)> = json.collect::<Result<_, Fault>>()?;
     let mut rows = Rows::new(
-        "project bigint, trace bigint, state text, key_id text, reviewer_model text, \
+        "project bigint, trace bigint, state text, key_id text, reviewer text, \
              created_at text, id text, verdict text, feedback text, alpha float8, reflection text, \
              mode text, overruled_model text, overruled_verdict text, memory_id text, learned text, \
              generation bigint",
@@ -138,7 +138,7 @@ pub(super) async fn insert(
             trace,
             "past",
             past.key_id,
-            past.reviewer.model_name(),
+            past.reviewer,
             past.created_at,
             review.map(|review| &review.id),
             review.map(|review| &review.result),
@@ -167,7 +167,7 @@ pub(super) async fn histories(
         .query(
             "SELECT r.key, r.trace, coalesce(r.deleted_trace, t.id) AS trace_id, \
                  r.deleted_trace IS NOT NULL AS deleted, r.state = 'past' AS is_past, r.key_id, \
-                 r.reviewer_model, r.created_at, r.id, r.verdict, r.alpha, r.overruled_model, \
+                 r.reviewer, r.created_at, r.id, r.verdict, r.alpha, r.overruled_model, \
                  r.overruled_verdict, CASE WHEN r.state <> 'current' THEN r.memory_id \
                      WHEN t.ingest_status = 'completed' THEN t.created_memory END AS memory_id, \
                  r.generation, r.learned \

@@ -184,12 +184,11 @@ async fn restore_memory(
         Some(_) => &MemoryStatus::Active,
         None => &memory.status,
     };
-    let reviewer = memory.reviewer.as_ref();
     let is_staged = memory.status == MemoryStatus::Staged;
     let key: MemoryKey = db
         .one(
             "INSERT INTO memory (project, id, trace_id, success, q, uses, revision, created_at, metadata, \
-                 task, reflection, status, key_id, reviewer_model, generation, given, alpha, hidden, \
+                 task, reflection, status, key_id, reviewer, generation, given, alpha, hidden, \
                  hidden_reason, hidden_at, hidden_into, task_sketch, text_sketch, needs_approval) \
              VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, \
                  coalesce($17::float8, (SELECT r.alpha FROM trace t JOIN review r ON r.project = t.project \
@@ -210,7 +209,7 @@ async fn restore_memory(
                 to_json(&memory.reflection)?,
                 status,
                 memory.key_id,
-                reviewer.and_then(|reviewer| reviewer.model_name()),
+                memory.reviewer,
                 generation,
                 to_json(&memory.retrieved_memory_ids)?,
                 memory.alpha,

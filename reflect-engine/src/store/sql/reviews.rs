@@ -204,7 +204,7 @@ async fn write_traces(
 
 /// The columns of [`read`], from a review `r`.
 pub(super) const REVIEW: &str = "r.id, r.verdict, r.feedback, r.alpha, r.reflection, r.mode, \
-     r.created_at, r.reviewer_model, r.key_id, r.overruled_model, r.overruled_verdict";
+     r.created_at, r.reviewer, r.key_id, r.overruled_model, r.overruled_verdict";
 
 pub(super) fn read(row: &super::row::Row) -> Result<NewReview, Fault> {
     Ok(NewReview {
@@ -233,7 +233,7 @@ pub(super) async fn put(
         .collect::<Result<_, _>>()?;
     let mut rows = Rows::new(
         "project bigint, trace bigint, state text, id text, verdict text, feedback text, \
-             alpha float8, reflection text, mode text, created_at text, reviewer_model text, \
+             alpha float8, reflection text, mode text, created_at text, reviewer text, \
              key_id text, overruled_model text, overruled_verdict text",
     );
     for ((trace, review), reflection) in reviews.iter().zip(&reflections) {
@@ -253,7 +253,7 @@ pub(super) async fn put(
             reflection,
             review.mode,
             review.created_at,
-            review.reviewer.model_name(),
+            review.reviewer,
             review.key_id,
             model,
             verdict,

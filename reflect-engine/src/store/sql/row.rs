@@ -92,10 +92,9 @@ impl Row {
         self.get::<Option<i64>>(name)?.map(time_of).transpose()
     }
 
-    /// The reviewer in the column of a review's model.
+    /// The reviewer in the column of a review.
     pub(super) fn reviewer(&self) -> Result<Reviewer, Fault> {
-        let model: Option<String> = self.get("reviewer_model")?;
-        Ok(model.map_or(Reviewer::Human, Reviewer::Model))
+        Ok(self.parse("reviewer")?.unwrap_or_default())
     }
 
     /// The holder of a key and the reviewer who taught something.

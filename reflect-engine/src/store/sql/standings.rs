@@ -40,7 +40,7 @@ pub(super) async fn load(
         "SELECT t.id AS trace_id, t.key, t.retrieved, t.reviewed, t.ingest_status, \
              CASE WHEN j.owner IS NULL THEN t.ingest_attempts ELSE j.attempts END AS ingest_attempts, \
              t.last_ingest_error, t.created_memory, t.ignored, t.withdrawn_model, t.withdrawn_verdict, \
-             r.id, r.verdict, r.feedback, r.reviewer_model, r.overruled_model, r.overruled_verdict, \
+             r.id, r.verdict, r.feedback, r.reviewer, r.overruled_model, r.overruled_verdict, \
              j.key IS NOT NULL AS has_job, j.owner, m.key AS memory \
          FROM trace t {CURRENT} \
              LEFT JOIN queue j ON j.project = t.project AND j.trace = t.key AND j.kind = 'reflection' \
@@ -77,12 +77,11 @@ pub(super) async fn load(
     Ok(found)
 }
 
-/// The review of a trace that has moved memories.
+/// The review of a trace that may have moved memories. One without a memory taught nothing.
 fn reviewed(row: &Row) -> Result<Option<String>, Fault> {
-    if row.get("reviewed")? {
-        row.get("id")
-    } else {
-        Ok(None)
+    match row.get::<Option<String>>("created_memory")? {
+        Some(_) if row.get("reviewed")? => row.get("id"),
+        _ => Ok(None),
     }
 }
 

@@ -47,7 +47,7 @@ async fn of_runs(
     };
     let select = format!(
         "SELECT substr(t.created_at, 1, 7) AS month, {group} AS shown_as, t.arm, r.verdict, \
-             r.overruled_model, r.overruled_verdict, r.reviewer_model, count(*) AS runs \
+             r.overruled_model, r.overruled_verdict, r.reviewer, count(*) AS runs \
          FROM trace t {CURRENT} WHERE t.project = $1 AND t.created_at >= $2 \
              AND ($3::text IS NULL OR t.created_at < $3) GROUP BY 1, 2, 3, 4, 5, 6, 7"
     );
@@ -67,7 +67,7 @@ async fn of_runs(
             arm: row.get("arm")?,
             verdict: row.get("verdict")?,
             overruled: row.model_verdict("overruled_model", "overruled_verdict")?,
-            model: row.get("reviewer_model")?,
+            reviewer: row.reviewer()?,
             runs: row.get("runs")?,
         })
     });

@@ -53,7 +53,7 @@ pub(super) const TRACE: &str = concat!(
      t.last_ingest_error, t.model, t.metadata, t.reference_context, t.created_memory, t.created_at, \
      t.withdrawn_model, t.withdrawn_verdict, t.key_id, t.arm, t.idempotency_key, t.parent_run_id, t.session_id, \
      r.id AS review_id, r.verdict, \
-     r.feedback, r.mode, r.reviewer_model, r.key_id AS review_key_id, r.overruled_model, \
+     r.feedback, r.mode, r.reviewer, r.key_id AS review_key_id, r.overruled_model, \
      r.overruled_verdict, t.trajectory"
 );
 

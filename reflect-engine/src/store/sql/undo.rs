@@ -133,7 +133,7 @@ async fn load_memories(
     let mut events = events::taught(db, project, keys).await?;
     let mut changes = memory_changes::recorded(db, project, keys).await?;
     let select = "SELECT key, id, trace_id, task, q, status = 'withdrawn' AS withdrawn, key_id, \
-             reviewer_model, created_at, reflection, generation, \
+             reviewer, created_at, reflection, generation, \
              CASE WHEN status = 'withdrawn' THEN 'active' ELSE status END AS status \
          FROM memory WHERE project = $1 AND key = ANY($2) ORDER BY key";
     let rows = db.query(select, &params![project, keys]).await?;

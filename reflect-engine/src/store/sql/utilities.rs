@@ -47,13 +47,13 @@ async fn write_events(
 ) -> Result<(), Fault> {
     let mut new = Rows::new(
         "project bigint, memory bigint, trace_id text, review_id text, alpha float8, reward float8, \
-             before float8, after float8, created_at text, key_id text, reviewer_model text",
+             before float8, after float8, created_at text, key_id text, reviewer text",
     );
     let mut moves = Rows::new(
         "project bigint, key bigint, alpha float8, reward float8, before float8, after float8, \
              void boolean",
     );
-    let mut teachers = Rows::new("project bigint, key bigint, key_id text, reviewer_model text");
+    let mut teachers = Rows::new("project bigint, key bigint, key_id text, reviewer text");
     let (mut void, mut removed) = (Vec::new(), Vec::new());
     let events = moved.iter().flat_map(|(trace, write)| {
         write
@@ -74,7 +74,7 @@ async fn write_events(
                 event.step.after,
                 event.created_at,
                 event.teacher.key_id,
-                event.teacher.reviewer.model_name(),
+                event.teacher.reviewer,
             ]),
             EventWrite::Update {
                 key,
@@ -92,7 +92,7 @@ async fn write_events(
                     false
                 ]);
                 if let Some(by) = teacher {
-                    teachers.push(params![project, key, by.key_id, by.reviewer.model_name()]);
+                    teachers.push(params![project, key, by.key_id, by.reviewer]);
                 }
             }
             EventWrite::Void(key) => void.push(*key),

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use jiff::Timestamp;
 use reflect_types::{
     Approval, Arm, ChangeKind, IngestStatus, KeyId, MemoryId, MemoryStatus, ProjectId, Ranking,
-    ReviewMode, TraceId, Verdict,
+    ReviewMode, Reviewer, TraceId, Verdict,
 };
 
 use crate::clock;
@@ -90,6 +90,16 @@ borrowed! {
     MemoryStatus: name => Value::Text(name.as_str().into()),
     Ranking: name => Value::Text(name.as_str().into()),
     ReviewMode: name => Value::Text(name.as_str().into()),
+}
+
+/// A person, which most reviewers are, is `NULL`.
+impl<'v> ToValue<'v> for &Reviewer {
+    fn to_value(self) -> Value<'v> {
+        match self {
+            Reviewer::Human => Value::Null,
+            other => Value::Text(other.to_string().into()),
+        }
+    }
 }
 
 impl<'v> ToValue<'v> for &Vec<&'v str> {
