@@ -2,7 +2,7 @@ use askama::Template;
 use jiff::Timestamp;
 use reflect_engine::Appraisal;
 use reflect_types::{
-    ApiKey, Arm, IngestStatus, KeyId, MemoryRecord, Trace, TraceTree, TreeRun, Verdict,
+    ApiKey, Arm, IngestStatus, KeyId, MemoryRecord, Trace, TraceId, TraceTree, TreeRun, Verdict,
 };
 
 use crate::card::{MemoryCard, teacher};

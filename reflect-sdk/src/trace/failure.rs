@@ -198,7 +198,6 @@ impl<T, E: Deref<Target: StdError>> ByReport<'_, Result<T, E>> {
 #[cfg(feature = "macros")]
 impl<R> ByRecord<'_, R> {
     /// Nothing but what its record says.
-    #[expect(clippy::unused_self, reason = "it is like the others")]
     pub fn failure(&self) -> Option<Failure> {
         None
     }

@@ -170,6 +170,8 @@ fn an_error_after_a_judged_failure_keeps_the_judgement() {
 
 #[test]
 fn a_verdict_is_the_programs_unless_it_says_whose_it_is() {
+    use Reviewer::{Human, Program};
+
     let traces = recorded_by(|client| {
         for output in [
             TraceOutput::new("done").pass(),
@@ -187,7 +189,6 @@ fn a_verdict_is_the_programs_unless_it_says_whose_it_is() {
     });
     let reviewer = |trace: &CreateTrace| trace.review.clone().unwrap().reviewer;
     let reviewers: Vec<_> = traces.iter().map(reviewer).collect();
-    use Reviewer::{Human, Program};
     assert_eq!(
         reviewers,
         [Program, Program, Program, Human, Human, Human, Program]

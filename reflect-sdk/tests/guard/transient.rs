@@ -77,7 +77,7 @@ async fn other_errors_are_transient_if_they_say_so() {
     let texts = [
         r#"{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}"#,
         r#"{"type":"error","error":{"type":"rate_limit_error","message":"This request would exceed your limit"}}"#,
-        r#"tokens: Rate limit reached for gpt-4o (code: rate_limit_exceeded)"#,
+        "tokens: Rate limit reached for gpt-4o (code: rate_limit_exceeded)",
         "Invalid status code 429 Too Many Requests with message: {}",
     ];
     for text in texts {

@@ -94,6 +94,7 @@ macro_rules! operations {
         /// The reply to a [`Request`], in the variant of the same name.
         #[derive(Clone, Debug)]
         #[non_exhaustive]
+        #[expect(clippy::large_enum_variant, reason = "a reply is moved a few times on its way")]
         pub enum Reply {
             $( #[doc = concat!("The reply to [`", stringify!($operation), "`].")] $operation($reply), )+
         }
