@@ -145,8 +145,7 @@ fn a_run_in_the_stream_finds_its_parent(world: &World) {
     let traces = world.traces();
     let of = |task| traces.iter().find(|trace| trace.task == task).unwrap();
     for step in ["first", "second"] {
-        let parent = &of(step).metadata["parent_run_id"];
-        assert_eq!(*parent, of("a plan").metadata["run_id"]);
+        assert_eq!(of(step).parent_run_id, of("a plan").run_id);
     }
 }
 

@@ -219,7 +219,7 @@ async fn runs_in_a_stream_find_their_parent() {
     assert_eq!(all(agent.outer("a")).await, ["Ada"]);
     let recorded = world.recorded();
     let (inner, outer) = (&recorded[1], &recorded[2]);
-    assert_eq!(inner.metadata["parent_run_id"], outer.metadata["run_id"]);
+    assert_eq!(inner.parent_run_id, outer.idempotency_key);
     assert_eq!(outer.trajectory, vec![Message::user("a")].into());
     // It was skipped, as the option says.
     drop(Box::pin(agent.outer("b")).next().await);

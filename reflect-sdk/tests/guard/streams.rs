@@ -299,10 +299,7 @@ fn the_stream_is_a_part_of_its_run_until_it_is_dropped() {
     let recorded = world.recorded();
     assert_eq!(recorded.len(), 4);
     for pair in recorded.chunks(2) {
-        assert_eq!(
-            pair[0].metadata["parent_run_id"],
-            pair[1].metadata["run_id"]
-        );
+        assert_eq!(pair[0].parent_run_id, pair[1].idempotency_key);
     }
 }
 
@@ -320,7 +317,7 @@ fn a_stream_put_in_a_scope_is_a_part_of_that_run() {
     assert!(TraceContext::current().is_none());
     let id = run.run_id().to_owned();
     run.discard();
-    assert_eq!(world.only().metadata["parent_run_id"], *id);
+    assert_eq!(world.only().parent_run_id, Some(id));
 }
 
 #[test]

@@ -46,6 +46,12 @@ fn endpoints() -> Vec<Endpoint> {
         endpoint(Method::GET, "/traces", Scope::TraceRead, None),
         endpoint(Method::GET, "/traces/{trace_id}", Scope::TraceRead, None),
         endpoint(
+            Method::GET,
+            "/traces/{trace_id}/tree",
+            Scope::TraceRead,
+            None,
+        ),
+        endpoint(
             Method::POST,
             "/traces/{trace_id}/review",
             Scope::ReviewWrite,
