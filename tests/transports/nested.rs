@@ -28,6 +28,8 @@ fn a_trace_is_read_with_the_runs_around_it(world: &World) {
     let run = |task: &str| client.trace(task).no_retrieval();
     run("plan").run(|_| {
         run("search").run(|_| run("read").run(|_| "read"));
+        // Runs beside each other are in the order in which they arrived.
+        assert_eq!(world.traces().len(), 2);
         run("write").run(|_| "written")
     });
     let traces = world.traces();
