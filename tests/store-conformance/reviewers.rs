@@ -118,6 +118,7 @@ async fn a_review_that_teaches_nothing_leaves_no_memory_and_no_move(store: &dyn 
     };
     claim().await;
     accept().await;
+    move_to(store, &project, &ProjectId::from("nothing moved")).await;
 
     // A person's review teaches and moves.
     let basis = over(store, &project, "broken").await;

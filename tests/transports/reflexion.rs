@@ -4,7 +4,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Duration;
 
 use pollster::block_on;
-use reflect_sdk::{Review, ReviewStatus, Trace, TraceResult, Verdict};
+use reflect_sdk::{ReviewStatus, Reviewer, Trace, TraceResult, Verdict};
 use reflexion::{
     Attempt, Evaluation, Outcome, Persist, Reflexion, ReflexionBuilder, Status, Trajectory,
 };
@@ -117,8 +117,9 @@ fn a_run_counts_once_for_what_it_recalled_however_many_trials_fail(world: &World
     assert_eq!(learned(world, &outcome).len(), 3);
     let now = world.recall("Refund order 7");
     let moved = now.iter().find(|memory| memory.id == known).unwrap();
+    // From 0.5, by the learning rate of a program.
     assert!(
-        (moved.q_value - 0.35).abs() < 1e-9,
+        (moved.q_value - 0.45).abs() < 1e-9,
         "one fail: {}",
         moved.q_value
     );
@@ -179,6 +180,5 @@ fn a_panic_of_the_evaluator_fails_the_trace_around_it(world: &World) {
         review.feedback_text.as_deref(),
         Some("the evaluator panics")
     );
-    let again = client.review_trace(&trace.id, Review::pass()).call();
-    assert_eq!(again.unwrap_err().status(), Some(409));
+    assert_eq!(review.reviewer, Some(Reviewer::Program));
 }

@@ -27,8 +27,8 @@ pub(crate) enum ReviewResult {
 }
 
 /// A review as it is stored. Refused if its `alpha` is over the limit of the project; without
-/// one it gets the default, or that limit; a program's is at most that of a judge. That of a model which agrees too little with people is
-/// lowered.
+/// one it gets the default, a program's at most that of a judge, or that limit. That of a model which
+/// agrees too little with people is lowered.
 pub(crate) async fn new_review(
     core: &Core,
     project: &ProjectId,

@@ -58,13 +58,12 @@ pub(crate) fn admit(trace: &Trace, review: &Review) -> Result<Admission, Refusal
 /// Admits a review that replaces the one a trace has.
 pub(crate) fn admit_change(trace: &Trace, review: &Review) -> Result<Basis, Refusal> {
     let current = trace.review.as_ref().ok_or(Refusal::NoReview)?;
-    let by = reviewer(current);
-    if outranks(&by, &review.reviewer) {
+    if outranks(&reviewer(current), &review.reviewer) {
         return Err(Refusal::Outranked);
     }
     // An inline review is learned from any moment now. A deferred one may wait for long, and one that
     // is not a person's may be replaced at any time.
-    let replaceable = current.mode == ReviewMode::Deferred || !is_by_person(&by);
+    let replaceable = current.mode == ReviewMode::Deferred || !current.is_by_person();
     if is_working(trace) && !replaceable {
         return Err(Refusal::Working);
     }
@@ -80,7 +79,7 @@ pub(crate) fn overrides(review: &Review, trace: &Trace) -> bool {
 /// The verdict of a model that a person's review of the trace replaces, so that the two can be
 /// compared.
 pub(crate) fn overruled(review: &Review, trace: &Trace) -> Option<ModelVerdict> {
-    if !is_by_person(&review.reviewer) {
+    if review.reviewer != Reviewer::Human {
         return None;
     }
     let current = trace.review.as_ref().map(version);
@@ -99,10 +98,6 @@ fn rank(reviewer: &Reviewer) -> u8 {
         Reviewer::Model(_) => 1,
         _ => 2,
     }
-}
-
-fn is_by_person(reviewer: &Reviewer) -> bool {
-    rank(reviewer) == rank(&Reviewer::Human)
 }
 
 fn reviewer(review: &ReviewRecord) -> Reviewer {

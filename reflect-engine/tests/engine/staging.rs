@@ -100,16 +100,23 @@ async fn only_what_a_model_taught_waits_if_the_project_says_so(home: &Home) {
     let engine = home.engine();
     engine.create_project(&project()).await.unwrap();
     approve(&engine, Some(Approval::Models)).await;
-    let by_person = learn(&engine, run(TASK), Verdict::Pass).await;
-    let trace = record(&engine, run(TASK)).await;
-    let review = Review {
-        reviewer: Reviewer::Model("judge".to_owned()),
-        ..Review::pass()
-    };
-    let reviewed = engine.review_trace(&project(), &trace, review).await;
-    let by_model = reviewed.unwrap().created_memory_id.unwrap();
-    assert_eq!(answers(&engine).await, [by_person]);
-    assert_eq!(status(&engine, &by_model).await, MemoryStatus::Staged);
+    for (reviewer, waits) in [
+        (Reviewer::Human, false),
+        (Reviewer::Program, false),
+        (Reviewer::model("judge"), true),
+    ] {
+        let trace = record(&engine, run(TASK)).await;
+        let review = Review::pass().reviewer(reviewer.clone());
+        let reviewed = engine.review_trace(&project(), &trace, review).await;
+        let memory = reviewed.unwrap().created_memory_id.unwrap();
+        answers(&engine).await;
+        let status = status(&engine, &memory).await;
+        assert_eq!(
+            status == MemoryStatus::Staged,
+            waits,
+            "{reviewer}: {status}"
+        );
+    }
 }
 
 async fn nothing_waits_any_more_without_the_setting(home: &Home) {

@@ -6,7 +6,7 @@ use std::fmt::{Display, Write as _};
 #[cfg(feature = "macros")]
 use std::ops::Deref;
 
-use reflect_types::{Interruption, Reviewer, Verdict, neutral};
+use reflect_types::{Interruption, Verdict, neutral};
 
 use super::output::TraceOutput;
 use super::panics::Panic;
@@ -102,7 +102,7 @@ impl Failure {
         Interruption::Error.note_in(&mut output.metadata);
         output.verdict = fails.then_some(Verdict::Fail);
         output.feedback = Some(self.message);
-        output.reviewer = Reviewer::Program;
+        output.reviewer = None;
         output.reflection = None;
         output
     }

@@ -17,7 +17,7 @@ use super::handle::TraceHandle;
 /// let judged = TraceOutput::new(messages).fail("Order 7 was outside the refund window");
 /// let deferred = TraceOutput::new("Refunded.").model("gpt-5.4-mini").metadata("customer", "acme");
 /// ```
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 #[must_use = "it is recorded only when it is given to `set_output`, or returned"]
 pub struct TraceOutput {
     /// `None` for the messages recorded during the run.
@@ -25,30 +25,14 @@ pub struct TraceOutput {
     pub(super) final_response: Option<String>,
     pub(super) verdict: Option<Verdict>,
     pub(super) feedback: Option<String>,
-    pub(super) reviewer: Reviewer,
+    /// `None` for the program.
+    pub(super) reviewer: Option<Reviewer>,
     /// Boxed, because most outputs have none.
     pub(super) reflection: Option<Box<AuthoredReflection>>,
     pub(super) model: Option<String>,
     pub(super) metadata: Metadata,
     pub(super) task: Option<String>,
     pub(super) alpha: Option<f64>,
-}
-
-impl Default for TraceOutput {
-    fn default() -> Self {
-        Self {
-            trajectory: None,
-            final_response: None,
-            verdict: None,
-            feedback: None,
-            reviewer: Reviewer::Program,
-            reflection: None,
-            model: None,
-            metadata: Metadata::new(),
-            task: None,
-            alpha: None,
-        }
-    }
 }
 
 impl TraceOutput {
@@ -89,9 +73,9 @@ impl TraceOutput {
     }
 
     fn set_verdict(&mut self, verdict: Verdict) {
-        if let Reviewer::Model(_) = self.reviewer {
+        if let Some(Reviewer::Model(_)) = self.reviewer {
             // The caller overrules a model, whose words and learning rate are not the caller's.
-            self.reviewer = Reviewer::Program;
+            self.reviewer = None;
             (self.feedback, self.alpha, self.reflection) = (None, None, None);
         }
         self.verdict = Some(verdict);
@@ -130,7 +114,7 @@ macro_rules! output_options {
 
             /// Sets who gives the verdict, such as [`Reviewer::Human`] for a person who has seen the run.
             pub fn reviewer(mut self, reviewer: Reviewer) -> Self {
-                self.output_mut().reviewer = reviewer;
+                self.output_mut().reviewer = Some(reviewer);
                 self
             }
 
@@ -142,7 +126,7 @@ macro_rules! output_options {
                 output.feedback = review.feedback_text;
                 output.reflection = review.reflection.map(Box::new);
                 output.alpha = review.alpha;
-                output.reviewer = review.reviewer;
+                output.reviewer = Some(review.reviewer);
                 self
             }
 
@@ -389,7 +373,7 @@ mod tests {
     fn a_verdict_after_a_review_of_a_model_is_of_the_caller() {
         let judged = Review::fail("wrong").judged_by("m");
         let output = TraceOutput::new("done").review(judged.clone());
-        assert_eq!(output.reviewer, Reviewer::model("m"));
+        assert_eq!(output.reviewer, Some(Reviewer::model("m")));
         assert_eq!(output.pass(), TraceOutput::new("done").pass());
         let corrected = TraceOutput::new("done").review(judged).fail("too late");
         assert_eq!(corrected, TraceOutput::new("done").fail("too late"));

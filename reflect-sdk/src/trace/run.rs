@@ -5,7 +5,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Arc;
 use std::time::Duration;
 
-use reflect_types::{CreateTrace, Interruption, Review, TraceReceipt};
+use reflect_types::{CreateTrace, Interruption, Review, Reviewer, TraceReceipt};
 
 use super::builder::{OnCancel, Options};
 use super::context::TraceContext;
@@ -155,6 +155,8 @@ fn end(client: &Handle, context: &TraceContext, options: Options, ending: Ending
         Ending::Discarded => core.counters.discarded.add_one(),
         _ => {}
     }
+    // If nothing is known of it.
+    let is_lost = matches!(ending, Ending::Abandoned) && options.on_cancel == OnCancel::Record;
     let limit = options.until_learned;
     match ending.into_trace(context, options) {
         Ok(trace) => {
@@ -162,8 +164,9 @@ fn end(client: &Handle, context: &TraceContext, options: Options, ending: Ending
             client.outbox().submit(run);
         }
         Err(reason) => {
-            if reason == LEFT_WITHOUT_A_TRACE {
-                core.notices.warn(Cause::Abandoned, reason);
+            if is_lost {
+                let what = format_args!("a run is lost: {reason}");
+                core.notices.warn(Cause::Abandoned, what);
             }
             tracing::debug!(target: "reflect", run_id = context.run_id(), "{reason}");
             delivery.settle(Err(Error::NotRecorded(reason.to_owned())));
@@ -211,10 +214,6 @@ fn warn_if_late(core: &Core, waited: Result<TraceReceipt, Error>) {
         core.notices.warn(Cause::Learning, text);
     }
 }
-
-/// Why nothing is sent of a guard that was left.
-const LEFT_WITHOUT_A_TRACE: &str = "it ended without output, and nothing was recorded: set an \
-     output before every way out, or use `run` or `run_async`, which see an `Err`";
 
 /// How a run ended.
 #[derive(Debug)]
@@ -277,7 +276,12 @@ impl Ending {
             },
             Self::Abandoned => match options.on_cancel {
                 OnCancel::Record if has_notes(context) => left(Interruption::Abandoned, said),
-                OnCancel::Record => return Err(LEFT_WITHOUT_A_TRACE),
+                OnCancel::Record => {
+                    return Err(
+                        "it ended without output, and nothing was recorded: set an output before \
+                         every way out, or use `run` or `run_async`, which see an `Err`",
+                    );
+                }
                 OnCancel::Fail => left(Interruption::Abandoned, said)
                     .fail("the run was left before it had an output"),
                 OnCancel::Skip => return Err("it ended without output"),
@@ -321,7 +325,7 @@ fn trace(context: &TraceContext, options: Options, output: TraceOutput) -> Creat
         review: output.verdict.map(|result| Review {
             feedback_text: output.feedback,
             alpha,
-            reviewer: output.reviewer,
+            reviewer: output.reviewer.unwrap_or(Reviewer::Program),
             reflection: output.reflection.map(|reflection| *reflection),
             ..Review::new(result)
         }),

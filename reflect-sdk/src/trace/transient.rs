@@ -40,7 +40,7 @@ pub fn is_transient(error: &(dyn StdError + 'static)) -> bool {
 /// Whether the text of an error says so.
 pub(super) fn says_so(text: &str) -> bool {
     /// What only an error of a server says.
-    const ANYWHERE: [&str; 20] = [
+    const ANYWHERE: [&str; 19] = [
         "408 Request Timeout",
         "425 Too Early",
         "429 Too Many Requests",
@@ -60,7 +60,6 @@ pub(super) fn says_so(text: &str) -> bool {
         "(500 internal)",
         "(503 unavailable)",
         "(504 timeout)",
-        " took longer than ",
         "no reply in time (",
         "the server cannot be reached (",
         "the connection was lost (",
@@ -86,7 +85,15 @@ pub(super) fn says_so(text: &str) -> bool {
             };
             let kind = code.map(|code| io::Error::from_raw_os_error(code).kind());
             let cause = cause.trim_end_matches('.');
-            kind.is_some_and(is_lost) || WHOLE.iter().any(|words| cause.eq_ignore_ascii_case(words))
+            // A limit of the SDK, such as `5s`.
+            let limit = cause.rsplit_once(" took longer than ");
+            let limit = limit.and_then(|(_, limit)| limit.strip_suffix('s'));
+            let is_limit = limit.is_some_and(|limit| {
+                limit.starts_with(|c: char| c.is_ascii_digit()) && !limit.contains(' ')
+            });
+            is_limit
+                || kind.is_some_and(is_lost)
+                || WHOLE.iter().any(|words| cause.eq_ignore_ascii_case(words))
         })
 }
 

@@ -86,6 +86,7 @@ async fn other_errors_are_transient_if_they_say_so() {
     let wrong = [
         "no such order",
         "the shop says that the payment timed out: refund it",
+        "the delivery took longer than 30 days",
         "attempt to subtract with overflow",
         "No such file or directory (os error 2)",
         "line 429 has too many requests",
