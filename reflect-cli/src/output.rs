@@ -6,7 +6,7 @@ use std::fmt;
 use std::io::{self, BufRead as _, Write as _};
 
 use indicatif::{ProgressBar, ProgressStyle};
-use reflect_types::{Page, neutral};
+use reflect_types::{Page, Usage, neutral};
 use serde::Serialize;
 
 use crate::failure::Failure;
@@ -65,6 +65,12 @@ pub(crate) fn grouped(number: u64) -> String {
         return last.to_string();
     }
     format!("{},{last:03}", grouped(rest))
+}
+
+/// The tokens that are read and written.
+pub(crate) fn tokens(usage: Usage) -> String {
+    let (input, output) = (grouped(usage.input_tokens), grouped(usage.output_tokens));
+    format!("{input} in, {output} out")
 }
 
 /// A column of a table: its heading, and its cell of a row.

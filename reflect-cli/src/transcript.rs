@@ -151,6 +151,9 @@ fn write_fields(trace: &Trace, out: &mut impl Write) -> io::Result<()> {
     if let Some(session) = &trace.session_id {
         writeln!(out, "session  {}", output::line(session, 200))?;
     }
+    if let Some(usage) = trace.usage {
+        writeln!(out, "tokens   {}", output::tokens(usage))?;
+    }
     if let Some(stored) = &trace.created_at {
         writeln!(out, "stored   {}", output::line(stored, 40))?;
     }

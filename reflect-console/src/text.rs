@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use reflect_types::neutral;
+use reflect_types::{Usage, neutral};
 
 /// The text with every character that would hide or reorder text replaced by its code.
 ///
@@ -43,6 +43,12 @@ pub(crate) fn count(number: usize, one: &str, many: &str) -> String {
 /// A share from 0 to 1 in percent, such as `71 %`.
 pub(crate) fn percent(share: f64) -> String {
     format!("{:.0}\u{a0}%", share * 100.0)
+}
+
+/// The tokens that are read and written.
+pub(crate) fn tokens(usage: Usage) -> String {
+    let (input, output) = (grouped(usage.input_tokens), grouped(usage.output_tokens));
+    format!("{input} in, {output} out")
 }
 
 /// A number with a comma between its thousands.

@@ -289,6 +289,7 @@ fn lesson(n: usize) -> (NewTrace, LearnedReview) {
         arm: None,
         parent_run_id: None,
         session_id: None,
+        usage: None,
         idempotency_key: None,
         creates_project: true,
         created_at: now,

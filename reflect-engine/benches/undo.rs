@@ -98,6 +98,7 @@ fn trace(n: usize) -> NewTrace {
         arm: None,
         parent_run_id: None,
         session_id: None,
+        usage: None,
         idempotency_key: None,
         key_id: None,
         creates_project: true,

@@ -174,6 +174,7 @@ pub(crate) fn reviewed(caller: &Caller, trace: Trace) -> Trace {
         run_id: None,
         parent_run_id: None,
         session_id: None,
+        usage: None,
         review,
         ..trace
     }

@@ -39,13 +39,14 @@ const COMPLETE_REPLIES: [&str; 8] = [
 ];
 
 /// The only optional fields of these replies.
-const OPTIONAL_FIELDS: [&str; 6] = [
+const OPTIONAL_FIELDS: [&str; 7] = [
     "arm",
     "feedback",
     "judge_error",
     "parent_run_id",
     "run_id",
     "session_id",
+    "usage",
 ];
 
 /// Requests that need at least one of these fields.

@@ -244,6 +244,7 @@ impl Validate for ArchivedTrace {
         run_id("run_id", trace.run_id.as_deref())?;
         run_id("parent_run_id", trace.parent_run_id.as_deref())?;
         session(trace.session_id.as_deref())?;
+        trace.usage.map_or(Ok(()), |usage| usage.validate())?;
         let known = trace.review_status.is_known()
             && trace.ingest_status.is_known()
             && self.receipt.is_known();

@@ -37,6 +37,7 @@ mod trace;
 mod trajectory;
 mod tree;
 mod undo;
+mod usage;
 mod validate;
 mod verdict;
 mod wire_enum;
@@ -64,7 +65,8 @@ pub use project::{Bootstrapped, DeletedProject, Health, ProjectSettings, Project
 pub use ranking::Ranking;
 pub use reflection::{AuthoredReflection, Reflection, ReflectionEdit};
 pub use report::{
-    Conclusion, Difference, Group, JudgeAgreement, MemoryOutcome, Month, Outcomes, PassRate, Report,
+    Conclusion, Difference, Group, JudgeAgreement, MemoryOutcome, ModelUsage, Month, Outcomes,
+    PassRate, Report, UsageSum,
 };
 pub use requests::{
     Bootstrap, ChangeReview, CreateApiKey, CreateSkill, CreateTrace, DeleteMemory, DeleteProject,
@@ -81,6 +83,7 @@ pub use trace::{DeletedTraces, IngestStatus, ReviewStatus, Trace, TraceReceipt};
 pub use trajectory::Trajectory;
 pub use tree::{TraceOverview, TraceTree, TreeRun};
 pub use undo::{MovedUtility, Undo, UndoRecord, UndoReport, UndoTotals, UndoneMemory, UndoneTrace};
+pub use usage::Usage;
 pub use validate::{InvalidField, Validate};
 pub use verdict::{UnknownVerdict, Verdict};
 

@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::id::MemoryId;
+use crate::usage::Usage;
 use crate::wire_enum::wire_enum;
 
 /// The reply to `GetReport`: pass rates, and whether memories help.
@@ -32,6 +33,9 @@ pub struct Report {
     /// How far each model agrees with people on the runs that both reviewed.
     #[serde(default)]
     pub judges: Vec<JudgeAgreement>,
+    /// The tokens of the runs of each model, most runs first; at most 100 models.
+    #[serde(default)]
+    pub usage: Vec<ModelUsage>,
     /// Memories whose runs pass more often than those of others, best first. Of all times, at most five.
     #[serde(default)]
     pub helpful: Vec<MemoryOutcome>,
@@ -131,6 +135,50 @@ pub struct Month {
     pub people: PassRate,
     /// Runs that models reviewed.
     pub models: PassRate,
+}
+
+/// The tokens of the runs of a model: what memories cost and save.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct ModelUsage {
+    /// The model; `null` for runs without one.
+    pub model: Option<String>,
+    /// All runs, also those of no arm.
+    pub all: UsageSum,
+    /// The runs of the arm `memories`.
+    pub memories: UsageSum,
+    /// The runs of the arm `control`.
+    pub control: UsageSum,
+}
+
+/// The tokens of some runs together. Runs whose tokens are not known do not count.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct UsageSum {
+    /// The number of runs.
+    pub runs: u64,
+    /// What models read.
+    pub input_tokens: u64,
+    /// What models wrote.
+    pub output_tokens: u64,
+}
+
+impl UsageSum {
+    /// Adds the tokens of other runs.
+    pub fn add(&mut self, other: Self) {
+        self.runs = self.runs.saturating_add(other.runs);
+        self.input_tokens = self.input_tokens.saturating_add(other.input_tokens);
+        self.output_tokens = self.output_tokens.saturating_add(other.output_tokens);
+    }
+
+    /// The tokens that a run reads and writes on average; `None` without runs.
+    pub fn mean(self) -> Option<Usage> {
+        let mean = |tokens: u64| tokens.checked_div(self.runs);
+        Some(Usage::new(
+            mean(self.input_tokens)?,
+            mean(self.output_tokens)?,
+        ))
+    }
 }
 
 /// The agreement of a model with people.

@@ -7,6 +7,7 @@ use crate::integer;
 use crate::message::Message;
 use crate::review::ReviewRecord;
 use crate::reviewer::ModelVerdict;
+use crate::usage::Usage;
 use crate::wire_enum::wire_enum;
 
 /// The reply to `CreateTrace`.
@@ -112,6 +113,9 @@ pub struct Trace {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "openapi", schema(schema_with = crate::openapi::optional_session_id))]
     pub session_id: Option<String>,
+    /// The tokens of the run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub usage: Option<Usage>,
     /// When it was stored, in ISO 8601.
     #[cfg_attr(feature = "openapi", schema(schema_with = crate::openapi::optional_time))]
     pub created_at: Option<String>,

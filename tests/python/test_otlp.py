@@ -13,6 +13,7 @@ from urllib.parse import quote
 
 import httpx
 import pytest
+from conftest import MASTER
 from opentelemetry.exporter.otlp.proto.http import Compression
 from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
 from opentelemetry.sdk.trace import TracerProvider
@@ -105,7 +106,7 @@ CONTENT = "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT"
     (["opentelemetry"], {CONTENT: "true"}),
     (["opentelemetry"], LATEST | {CONTENT: "span_only"}),
 ], ids=["openinference", "one span a request", "openllmetry", "events", "attributes"])
-def test_an_agent_with_a_tool_is_one_run(client, variables, arguments, more):
+def test_an_agent_with_a_tool_is_one_run(server, client, variables, arguments, more):
     run([str(HERE / "otlp_agent.py"), *arguments], variables | more)
     trace = only(client)
     said = [(message["role"], message.get("content"), message.get("tool_call_id"))
@@ -121,8 +122,11 @@ def test_an_agent_with_a_tool_is_one_run(client, variables, arguments, more):
     assert (call["id"], call["function"]["name"]) == ("call_1", "weather")
     assert (trace.task, trace.model) == ("What is the weather in Oslo?", "gpt-5.4-mini")
     assert trace.retrieved_memory_ids == ["m-1"]
-    known = {"ticket": "123", "session_id": "s-1", "input_tokens": 22, "output_tokens": 14}
-    assert trace.metadata.items() >= known.items()
+    assert trace.metadata["ticket"] == "123"
+    path = f"v1/projects/{quote(client.project_id, safe='')}/traces/{trace.id}"
+    whole = httpx.get(f"{server.url}/{path}", headers={"authorization": f"Bearer {MASTER}"}).json()
+    assert whole["session_id"] == "s-1"
+    assert whole["usage"] == {"input_tokens": 22, "output_tokens": 14}
     assert trace.review_status == "pending"
 
 

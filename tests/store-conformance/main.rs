@@ -45,7 +45,7 @@ use reflect_types::{
     MemoryHistory, MemoryId, MemoryRecord, MemoryStatus, MemoryUpdate, Message, Metadata,
     ModelVerdict, ProjectId, ProjectSettings, ProjectSummary, Ranking, ReflectionEdit, ReviewMode,
     ReviewStatus, Reviewer, Skill, ToolCall, Trace, TraceId, TraceTree, Undo, UndoRecord,
-    UndoReport, UndoTotals, UpdateProject, Verdict,
+    UndoReport, UndoTotals, UpdateProject, Usage, Verdict,
 };
 use serde_json::{Value, json};
 
@@ -57,8 +57,8 @@ use reflect_engine::review::{
 use reflect_engine::store::{
     ClaimedJob, EmbeddedPiece, Intake, JobKey, JobKind, Lease, MemoryChange, MemoryChanges,
     NewTrace, NewUndoRecord, ProjectRow, Revision, SkillWrite, SpanAuthor, SpanBatch, SpanCounts,
-    SpanPart, SpanTrace, Store, Subject, TraceDeletion, TraceKey, UndoRun, UnembeddedMemory,
-    UnusedVectors, VectorSpace, labels,
+    SpanPart, SpanTrace, Store, Subject, TallyQuery, TraceDeletion, TraceKey, UndoRun,
+    UnembeddedMemory, UnusedVectors, VectorSpace, labels,
 };
 use reflect_engine::{Error, learn};
 use support::*;

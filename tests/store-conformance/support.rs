@@ -183,6 +183,7 @@ pub(super) fn new_trace(id: &str) -> NewTrace {
         arm: None,
         parent_run_id: None,
         session_id: None,
+        usage: None,
         idempotency_key: None,
         key_id: None,
         creates_project: true,

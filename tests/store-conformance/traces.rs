@@ -10,6 +10,7 @@ on_every_store! {
     traces_are_listed_oldest_first_in_pages,
     projects_are_isolated,
     deleted_traces_leave_their_memories_or_take_them,
+    tokens_are_summed_by_model_and_arm,
 }
 
 async fn a_trace_is_read_as_it_was_written(store: &dyn Store) {
@@ -29,6 +30,7 @@ async fn a_trace_is_read_as_it_was_written(store: &dyn Store) {
     trace.idempotency_key = Some("run-2".to_owned());
     trace.parent_run_id = Some("run-1".to_owned());
     trace.session_id = Some("ticket 7".to_owned());
+    trace.usage = Some(Usage::new(Usage::MAX, 0));
     let receipt = insert(store, &project, trace.clone(), Intake::Unreviewed).await;
     assert_eq!(receipt, IngestStatus::Completed);
 
@@ -47,6 +49,7 @@ async fn a_trace_is_read_as_it_was_written(store: &dyn Store) {
     assert_eq!(stored.run_id, trace.idempotency_key);
     assert_eq!(stored.parent_run_id, trace.parent_run_id);
     assert_eq!(stored.session_id, trace.session_id);
+    assert_eq!(stored.usage, trace.usage);
     assert_eq!(stored.review_status, ReviewStatus::Pending);
     assert_eq!(stored.ingest_status, IngestStatus::Completed);
     assert_eq!(
@@ -350,4 +353,54 @@ async fn deleted_traces_leave_their_memories_or_take_them(store: &dyn Store) {
             .jobs,
         []
     );
+}
+
+async fn tokens_are_summed_by_model_and_arm(store: &dyn Store) {
+    let project = ProjectId::from("tokens");
+    let runs = [
+        (
+            "u-1",
+            "gpt",
+            Some(Arm::Memories),
+            Some(Usage::new(Usage::MAX, 1)),
+        ),
+        ("u-2", "gpt", Some(Arm::Memories), Some(Usage::new(5, 2))),
+        ("u-3", "gpt", Some(Arm::Control), Some(Usage::new(3, 0))),
+        ("u-4", "gpt", Some(Arm::Control), None),
+        ("u-5", "claude", None, Some(Usage::default())),
+    ];
+    for (id, model, arm, usage) in runs {
+        let trace = NewTrace {
+            model: Some(model.to_owned()),
+            arm,
+            usage,
+            ..new_trace(id)
+        };
+        insert(store, &project, trace, Intake::Unreviewed).await;
+    }
+    let all = TallyQuery::default();
+    let mut sums = store.tally_usage(&project, &all).await.unwrap();
+    sums.sort_by_key(|tally| (tally.model.clone(), tally.sum.runs));
+    let sums: Vec<_> = sums
+        .into_iter()
+        .map(|tally| {
+            (
+                tally.arm,
+                tally.sum.runs,
+                tally.sum.input_tokens,
+                tally.sum.output_tokens,
+            )
+        })
+        .collect();
+    let expected = [
+        (None, 1, 0, 0),
+        (Some(Arm::Control), 1, 3, 0),
+        (Some(Arm::Memories), 2, Usage::MAX + 5, 3),
+    ];
+    assert_eq!(sums, expected);
+    let later = TallyQuery {
+        since: Some(Timestamp::MAX),
+        ..TallyQuery::default()
+    };
+    assert_eq!(store.tally_usage(&project, &later).await.unwrap(), []);
 }

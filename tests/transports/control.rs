@@ -1,6 +1,6 @@
 //! The control arm, on every transport.
 
-use reflect_sdk::types::Arm;
+use reflect_sdk::types::{Arm, Usage};
 use reflect_sdk::{ClientBuilder, TraceContext, TraceOutput, TraceResult, reflect_trace};
 
 use crate::on_every_transport;
@@ -14,6 +14,7 @@ on_every_transport!(
     an_augmented_task_passes_its_arm_on,
     the_attribute_sets_the_share,
     the_project_has_a_share_for_clients_without_one,
+    tokens_are_summed_by_model_and_arm,
 );
 
 fn a_control_run_is_given_nothing_and_its_trace_says_so(world: &World) {
@@ -133,4 +134,31 @@ fn the_project_has_a_share_for_clients_without_one(world: &World) {
     );
     world.client().admin().set_control(None).call().unwrap();
     assert_eq!(arm(|builder| builder), (None, true));
+}
+
+fn tokens_are_summed_by_model_and_arm(world: &World) {
+    world.learn("Refund order 7", Some("ask for the date first"), &[]);
+    let client = world.client();
+    // One in a billion is none.
+    for (share, input) in [(1e-9, 40), (1.0, 10), (1.0, 30)] {
+        let run = client.trace("Refund order 8").control_share(share);
+        run.run(|_| TraceResult::from("Refunded.").model("m").usage(input, 5));
+    }
+    let recorded = client.create_trace("Refund order 9", "Refunded.");
+    recorded.model("m").usage(100, 1).call().unwrap();
+    client.flush(LIMIT);
+    let report = client.admin().report().call().unwrap();
+    let [usage] = &report.usage[..] else {
+        panic!("{:?}", report.usage)
+    };
+    assert_eq!((usage.model.as_deref(), usage.all.runs), (Some("m"), 4));
+    assert_eq!(usage.all.input_tokens, 180);
+    assert_eq!(usage.memories.mean(), Some(Usage::new(40, 5)));
+    assert_eq!(usage.control.mean(), Some(Usage::new(20, 5)));
+    let refused = client.create_trace("t", "done").usage(u64::MAX, 0).call();
+    let refused = refused.unwrap_err().to_string();
+    assert!(
+        refused.contains("`usage.input_tokens` must be at most"),
+        "{refused}"
+    );
 }

@@ -1,5 +1,6 @@
 //! Spans of a framework fill the trajectory of the run they start in.
 
+use reflect_sdk::types::Usage;
 use reflect_sdk::{
     BlockingClient, Message, ReflectLayer, Trace, TraceContext, TraceResult, reflect_trace,
 };
@@ -97,7 +98,7 @@ fn a_text_keeps_the_messages_that_spans_told(world: &World) {
     );
     assert_eq!(trace.final_response, "Refunded, finally.");
     assert_eq!(trace.model.as_deref(), Some("gpt-5.4-mini"));
-    assert_eq!(trace.metadata["input_tokens"], 22);
+    assert_eq!(trace.usage, Some(Usage::new(22, 0)));
 }
 
 fn messages_of_the_function_stand(world: &World) {
@@ -105,7 +106,7 @@ fn messages_of_the_function_stand(world: &World) {
     let traces = desk.recorded(|| drop(desk.tell("Refund it")));
     assert_eq!(texts(&traces[0]), ["Done"]);
     assert_eq!(traces[0].model.as_deref(), Some("another"));
-    assert_eq!(traces[0].metadata["input_tokens"], 11);
+    assert_eq!(traces[0].usage, Some(Usage::new(11, 0)));
 }
 
 fn a_failed_run_keeps_what_was_said_before(world: &World) {

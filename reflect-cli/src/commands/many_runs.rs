@@ -124,6 +124,7 @@ fn piece(number: u64, sample: &CreateTrace, memories: &[MemoryId], at: Timestamp
         run_id: None,
         parent_run_id: None,
         session_id: None,
+        usage: None,
         created_at: Some(at),
     };
     Piece::Trace(Box::new(ArchivedTrace {

@@ -4,7 +4,7 @@ use clap::Args;
 use jiff::Timestamp;
 use reflect_engine::report::{FEWEST, NARROW};
 use reflect_types::{
-    Conclusion, GetReport, JudgeAgreement, MemoryOutcome, Outcomes, PassRate, Report,
+    Conclusion, GetReport, JudgeAgreement, MemoryOutcome, Outcomes, PassRate, Report, UsageSum,
 };
 
 use crate::command_line::hint;
@@ -61,6 +61,7 @@ fn show(report: &Report, by: Option<&str>) -> Result<(), Failure> {
     if report.months.len() > 1 && by != Some("month") {
         months(report)?;
     }
+    usage(report)?;
     memories("Memories whose runs pass more often", &report.helpful)?;
     memories("Memories whose runs pass less often", &report.harmful)?;
     if report.judges.is_empty() {
@@ -124,6 +125,28 @@ fn months(report: &Report) -> Result<(), Failure> {
             ("MONTH", &|month| month.month.clone()),
             ("PEOPLE", &|month| rate(&month.people)),
             ("MODELS", &|month| rate(&month.models)),
+        ],
+    )
+}
+
+fn usage(report: &Report) -> Result<(), Failure> {
+    if report.usage.is_empty() {
+        return Ok(());
+    }
+    let mean = |sum: UsageSum| match sum.mean() {
+        Some(usage) => format!("{} of {}", output::tokens(usage), output::grouped(sum.runs)),
+        None => "-".to_owned(),
+    };
+    output::say(format_args!("\nTokens of a run, on average"))?;
+    output::table(
+        &report.usage,
+        &[
+            ("MODEL", &|usage| {
+                output::line(usage.model.as_deref().unwrap_or("-"), 40)
+            }),
+            ("ALL RUNS", &|usage| mean(usage.all)),
+            ("WITH MEMORIES", &|usage| mean(usage.memories)),
+            ("WITHOUT", &|usage| mean(usage.control)),
         ],
     )
 }

@@ -96,6 +96,7 @@ fn a_run_is_shown_within_the_others_and_listed_by_its_session() {
     let client = client.blocking();
     let record = |task: &str, id: &str| client.create_trace(task, "done").idempotency_key(id);
     let plan = record("Plan", "run-1").session("ticket 7").pass();
+    let plan = plan.usage(1_240, 310).model("m");
     let plan = plan.wait().call().unwrap().id;
     let step = record("Search", "run-2").parent_run("run-1");
     let step = step.session("ticket 7").call().unwrap().trace_id;
@@ -120,6 +121,10 @@ fn a_run_is_shown_within_the_others_and_listed_by_its_session() {
         );
         assert!(shown.contains("session  ticket 7"), "{shown}");
     }
+    let tokens = "1,240 in, 310 out";
+    assert!(shown(plan.as_str()).contains(&format!("tokens   {tokens}\n")));
+    let report = String::from_utf8(on_file(&data, &["report"], "").stdout).unwrap();
+    assert!(report.contains(&format!("{tokens} of 1")), "{report}");
     let session = ["traces", "--session", "ticket 7", "--json"];
     let listed = json(&on_file(&data, &session, ""));
     let tasks: Vec<_> = listed

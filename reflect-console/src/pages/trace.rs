@@ -11,7 +11,7 @@ use crate::frame::Frame;
 use crate::key_name::key_name;
 use crate::path::{in_project, query, review_address, undo_address};
 use crate::replay::{Step, steps};
-use crate::text::{count, line, shown};
+use crate::text::{count, line, shown, tokens};
 use crate::time::When;
 
 /// The most runs around a trace that its page shows.
@@ -88,6 +88,7 @@ pub(crate) struct Head {
     pub(crate) model: Option<String>,
     pub(crate) steps: String,
     pub(crate) given: String,
+    pub(crate) tokens: Option<String>,
     pub(crate) when: Option<When>,
     pub(crate) state: &'static str,
     pub(crate) class: &'static str,
@@ -212,6 +213,7 @@ impl Head {
             model: trace.model.as_deref().map(shown),
             steps: count(trace.trajectory.len(), "step", "steps"),
             given,
+            tokens: trace.usage.map(tokens),
             when: trace.created_at.as_deref().map(|at| When::at(at, now)),
             state,
             class,

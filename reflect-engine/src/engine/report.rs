@@ -21,6 +21,7 @@ impl Engine {
         };
         let tallies = core.store.tally_runs(project, &query).await?;
         let mut found = report::of_runs(&tallies, query.by.as_ref());
+        found.usage = report::by_model(core.store.tally_usage(project, &query).await?);
         let used = core
             .store
             .given_memories(project, report::CONSIDERED)
@@ -36,7 +37,7 @@ impl Engine {
 
 #[cfg(test)]
 mod tests {
-    use reflect_types::{Arm, Conclusion, CreateTrace, Review, Reviewer, TraceId, Verdict};
+    use reflect_types::{Arm, Conclusion, CreateTrace, Review, Reviewer, TraceId, Usage, Verdict};
     use serde_json::json;
 
     use super::*;
@@ -47,6 +48,12 @@ mod tests {
 
     async fn run(engine: &Engine, arm: Option<Arm>, customer: &str) -> TraceId {
         let mut trace = CreateTrace::new("Refund order 7", "done");
+        // Memories are read, and save a look.
+        trace.usage = match arm {
+            Some(Arm::Memories) => Some(Usage::new(120, 30)),
+            Some(_) => Some(Usage::new(100, 50)),
+            None => None,
+        };
         trace.arm = arm;
         trace.model = Some("gpt".to_owned());
         trace.metadata.insert("customer".into(), json!(customer));
@@ -86,6 +93,13 @@ mod tests {
         assert_eq!(values, [Some("acme"), Some("other \"one\"")]);
         assert_eq!(report.groups[0].people, report.people);
         assert_eq!(report.months.len(), 1);
+        let [usage] = &report.usage[..] else {
+            panic!("{:?}", report.usage)
+        };
+        assert_eq!(usage.model.as_deref(), Some("gpt"));
+        assert_eq!(usage.all.runs, 50);
+        assert_eq!(usage.memories.mean(), Some(Usage::new(120, 30)));
+        assert_eq!(usage.control.input_tokens, 25 * 100);
 
         let get = GetReport {
             since: Some("2999-01-01T00:00:00Z".to_owned()),

@@ -27,6 +27,7 @@ pub(crate) fn new_trace(
         arm: trace.arm,
         parent_run_id: trace.parent_run_id,
         session_id: trace.session_id,
+        usage: trace.usage,
         idempotency_key: trace.idempotency_key,
         key_id,
         creates_project,

@@ -4,6 +4,7 @@ mod memories;
 mod outcomes;
 #[cfg(test)]
 mod tests;
+mod usage;
 
 use std::collections::BTreeMap;
 
@@ -12,6 +13,7 @@ use reflect_types::{Group, Grouping, JudgeAgreement, Month, Report};
 pub(crate) use self::memories::{CONSIDERED, helpful_and_harmful};
 use self::outcomes::Counts;
 pub use self::outcomes::{FEWEST, NARROW};
+pub(crate) use self::usage::by_model;
 use crate::statistics::Agreement;
 use crate::store::Tally;
 

@@ -53,7 +53,7 @@ pub use skill::SkillWrite;
 pub use spans::{SpanAuthor, SpanBatch, SpanClaims, SpanCounts, SpanPart, SpanTrace, Spans};
 pub use sqlite::Sqlite;
 pub(crate) use tally::shown_metadata;
-pub use tally::{MemoryTally, Tallies, Tally, TallyQuery};
+pub use tally::{MemoryTally, Tallies, Tally, TallyQuery, UsageTally};
 pub use trace::{Intake, NewTrace, TraceDeletion};
 pub use undecoded::{LongFields, TraceRecord, Undecoded};
 pub use undo_run::{NewUndoRecord, UndoRun};

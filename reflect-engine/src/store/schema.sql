@@ -49,6 +49,9 @@ CREATE TABLE trace (
     -- The run that it was a part of, by its idempotency key: no reference, because runs arrive in any order.
     parent_run_id      TEXT,
     session_id         TEXT,
+    -- Both, or NULL where they are not known.
+    input_tokens       {INT},
+    output_tokens      {INT},
     model              {TEXT},
     created_at         {TEXT} NOT NULL,
     metadata           TEXT NOT NULL,
@@ -66,7 +69,7 @@ CREATE INDEX trace_by_parent ON trace (project, parent_run_id, key) WHERE parent
 CREATE INDEX trace_by_session ON trace (project, session_id, key) WHERE session_id IS NOT NULL;
 CREATE INDEX trace_by_model ON trace (project, model, key);
 -- What a report counts, without reading the texts of runs.
-CREATE INDEX trace_outcome ON trace (project, created_at, arm, model);
+CREATE INDEX trace_outcome ON trace (project, created_at, arm, model, input_tokens, output_tokens);
 CREATE INDEX trace_pending ON trace (project, key) WHERE NOT reviewed;
 CREATE INDEX trace_failed ON trace (project, key) WHERE ingest_status = 'failed';
 CREATE UNIQUE INDEX trace_by_idempotency_key ON trace (project, idempotency_key) WHERE idempotency_key IS NOT NULL;

@@ -1,6 +1,6 @@
 use async_trait::async_trait;
 use jiff::Timestamp;
-use reflect_types::{Arm, Grouping, MemoryId, ModelVerdict, ProjectId, Verdict};
+use reflect_types::{Arm, Grouping, MemoryId, ModelVerdict, ProjectId, UsageSum, Verdict};
 use serde_json::Value;
 
 use crate::error::Result;
@@ -11,6 +11,10 @@ use crate::statistics::{Agreement, Rate};
 pub trait Tallies {
     /// The numbers of the project's runs that are alike; none without a project.
     async fn tally_runs(&self, project: &ProjectId, query: &TallyQuery) -> Result<Vec<Tally>>;
+
+    /// The tokens of the project's runs, by model and arm; the grouping is ignored.
+    async fn tally_usage(&self, project: &ProjectId, query: &TallyQuery)
+    -> Result<Vec<UsageTally>>;
 
     /// The active memories that most reviewed runs were given, at least five each, with the verdicts of
     /// these runs.
@@ -48,6 +52,17 @@ pub struct Tally {
     pub overruled: Option<ModelVerdict>,
     /// Their number.
     pub runs: u64,
+}
+
+/// The tokens of runs with the same model in the same arm.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UsageTally {
+    /// The model.
+    pub model: Option<String>,
+    /// The side of the comparison with and without memories.
+    pub arm: Option<Arm>,
+    /// Their tokens.
+    pub sum: UsageSum,
 }
 
 /// The reviewed runs that were given a memory.

@@ -1,5 +1,5 @@
 use jiff::Timestamp;
-use reflect_types::{Arm, IngestStatus, KeyId, MemoryId, Message, Metadata, TraceId};
+use reflect_types::{Arm, IngestStatus, KeyId, MemoryId, Message, Metadata, TraceId, Usage};
 
 use crate::review::{LearnedReview, NewReview};
 
@@ -28,6 +28,8 @@ pub struct NewTrace {
     pub parent_run_id: Option<String>,
     /// The session that it belongs to.
     pub session_id: Option<String>,
+    /// Its tokens.
+    pub usage: Option<Usage>,
     /// The caller's key of this submission, which is the ID of the run.
     pub idempotency_key: Option<String>,
     /// The API key it is recorded with.

@@ -8,7 +8,7 @@ use reflect_engine::{Engine, Error};
 use reflect_types::{
     Arm, CreateSkill, CreateTrace, ExportMemories, ExportTraces, GetReport, ListMemories,
     ListTraces, Message, Overview, Piece, ProjectId, QueryMemories, Review, Reviewer, Trace, Undo,
-    Verdict,
+    Usage, Verdict,
 };
 use serde_json::{Value, json};
 
@@ -32,6 +32,7 @@ async fn fill(engine: &Engine) {
     first.idempotency_key = Some("key-1".to_owned());
     first.parent_run_id = Some("key-0".to_owned());
     first.session_id = Some("ticket 7".to_owned());
+    first.usage = Some(Usage::new(120, 30));
     let first = engine.create_trace(&project, first).await.unwrap();
     let judged = engine
         .review_trace(&project, &first.trace_id, Review::fail("too late"))

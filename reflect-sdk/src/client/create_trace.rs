@@ -1,7 +1,8 @@
 use std::time::Duration;
 
 use reflect_types::{
-    CreateTrace, InvalidField, MemoryId, Review, Trace, TraceId, Trajectory, Validate, Verdict,
+    CreateTrace, InvalidField, MemoryId, Review, Trace, TraceId, Trajectory, Usage, Validate,
+    Verdict,
 };
 use serde_json::Value;
 
@@ -79,6 +80,11 @@ impl<A: HasTrace, M> Call<A, M> {
     /// The model that ran.
     pub fn model(self, model: impl Into<String>) -> Self {
         self.set_trace(|trace| trace.model = Some(model.into()))
+    }
+
+    /// The tokens that the run has read and written, in all its calls of models.
+    pub fn usage(self, input_tokens: u64, output_tokens: u64) -> Self {
+        self.set_trace(|trace| trace.usage = Some(Usage::new(input_tokens, output_tokens)))
     }
 
     /// Adds to the metadata, which the memory inherits.

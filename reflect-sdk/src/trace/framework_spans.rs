@@ -191,11 +191,7 @@ pub(super) fn completed(
     if trace.model.is_none() {
         trace.model = told.model;
     }
-    for (name, value) in told.metadata {
-        if ["input_tokens", "output_tokens"].contains(&name.as_str()) {
-            trace.metadata.entry(name).or_insert(value);
-        }
-    }
+    trace.usage = trace.usage.or(told.usage);
     trace
 }
 

@@ -2,7 +2,9 @@ use std::borrow::Cow;
 use std::fmt::Display;
 use std::sync::Arc;
 
-use reflect_types::{AuthoredReflection, Metadata, Review, Reviewer, TraceId, Trajectory, Verdict};
+use reflect_types::{
+    AuthoredReflection, Metadata, Review, Reviewer, TraceId, Trajectory, Usage, Verdict,
+};
 use serde_json::Value;
 
 use super::handle::TraceHandle;
@@ -28,6 +30,7 @@ pub struct TraceOutput {
     /// Boxed, because most outputs have none.
     pub(super) reflection: Option<Box<AuthoredReflection>>,
     pub(super) model: Option<String>,
+    pub(super) usage: Option<Usage>,
     pub(super) metadata: Metadata,
     pub(super) task: Option<String>,
     pub(super) alpha: Option<f64>,
@@ -108,6 +111,13 @@ macro_rules! output_options {
             /// Sets the model.
             pub fn model(mut self, model: impl Into<String>) -> Self {
                 self.output_mut().model = Some(model.into());
+                self
+            }
+
+            /// Sets the tokens that the run has read and written, in all its calls of models. The report sums
+            /// them by model, with and without memories.
+            pub fn usage(mut self, input_tokens: u64, output_tokens: u64) -> Self {
+                self.output_mut().usage = Some(Usage::new(input_tokens, output_tokens));
                 self
             }
 

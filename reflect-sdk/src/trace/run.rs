@@ -293,6 +293,7 @@ fn trace(context: &TraceContext, options: Options, output: TraceOutput) -> Creat
         arm: context.arm().cloned(),
         parent_run_id: context.parent().map(|parent| parent.run_id().to_owned()),
         session_id: context.session_id().map(str::to_owned),
+        usage: output.usage,
         idempotency_key: Some(context.run_id().to_owned()),
     };
     #[cfg(feature = "tracing")]

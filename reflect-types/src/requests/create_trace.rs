@@ -11,6 +11,7 @@ use crate::reflection::AuthoredReflection;
 use crate::review::Review;
 use crate::trace::null_is_default;
 use crate::trajectory::Trajectory;
+use crate::usage::Usage;
 use crate::validate::{InvalidField, Validate, at_most, not_blank, small, without_controls};
 use crate::{IDEMPOTENCY_KEY, Metadata};
 
@@ -62,6 +63,9 @@ pub struct CreateTrace {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "openapi", schema(schema_with = crate::openapi::optional_session_id))]
     pub session_id: Option<String>,
+    /// The tokens of the run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub usage: Option<Usage>,
     /// The idempotency key, which is the ID of the run: a repeated key returns the first receipt. It travels in the header
     /// [`IDEMPOTENCY_KEY`].
     #[serde(skip)]
@@ -96,6 +100,7 @@ impl CreateTrace {
             arm: None,
             parent_run_id: None,
             session_id: None,
+            usage: None,
             idempotency_key: None,
         }
     }
@@ -141,6 +146,18 @@ impl CreateTrace {
                 tools.truncate(AuthoredReflection::MAX_TOOLS);
             }
         }
+        if let Some(Usage {
+            input_tokens,
+            output_tokens,
+        }) = &mut self.usage
+        {
+            for tokens in [input_tokens, output_tokens] {
+                if *tokens > Usage::MAX {
+                    *tokens = Usage::MAX;
+                    cut.push("usage");
+                }
+            }
+        }
         if small("metadata", &self.metadata, Self::MAX_METADATA).is_err() {
             leave_out_the_largest(&mut self.metadata, Self::MAX_METADATA);
             cut.push("metadata");
@@ -180,6 +197,7 @@ impl Validate for CreateTrace {
         run_id(IDEMPOTENCY_KEY, self.idempotency_key.as_deref())?;
         run_id("parent_run_id", self.parent_run_id.as_deref())?;
         session(self.session_id.as_deref())?;
+        self.usage.map_or(Ok(()), |usage| usage.validate())?;
         let Some(review) = &self.review else {
             return Ok(());
         };

@@ -15,6 +15,7 @@ use crate::Metadata;
 use crate::id::MemoryId;
 use crate::message::{Message, Role};
 use crate::requests::CreateTrace;
+use crate::usage::Usage;
 
 /// What became of the spans of a trace.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -119,7 +120,7 @@ fn run(group: &Group, spans: &[Span], kinds: &[Kind]) -> Option<CreateTrace> {
     let trace_id = &spans[*group.members.first()?].trace_id;
     let mut run = CreateTrace {
         model: members().filter_map(|(span, _)| model(span)).next_back(),
-        metadata: metadata(group, spans, kinds),
+        metadata: metadata(group, spans),
         retrieved_memory_ids: memory_ids(members().map(|(span, _)| span)),
         final_response: match Message::final_response(&trajectory) {
             said if said.is_empty() => {
@@ -129,6 +130,7 @@ fn run(group: &Group, spans: &[Span], kinds: &[Kind]) -> Option<CreateTrace> {
             _ => None,
         },
         session_id: session(members().map(|(span, _)| span)),
+        usage: usage(of_kind(Kind::Model).map(|(span, _)| span)),
         parent_run_id: group.parent.as_ref().map(|id| run_id(trace_id, id)),
         idempotency_key: Some(run_id(trace_id, &group.id)),
         ..CreateTrace::new(task, trajectory)
@@ -147,6 +149,31 @@ fn session<'a>(mut spans: impl Iterator<Item = &'a Span>) -> Option<String> {
     let id = spans.find_map(|span| first_text(&span.attributes, &names))?;
     crate::requests::session(Some(id)).ok()?;
     Some(id.to_owned())
+}
+
+/// The tokens of all calls, if one of them says how many it took.
+fn usage<'a>(calls: impl Iterator<Item = &'a Span>) -> Option<Usage> {
+    const INPUT: [&str; 3] = [
+        "gen_ai.usage.input_tokens",
+        "gen_ai.usage.prompt_tokens",
+        "llm.token_count.prompt",
+    ];
+    const OUTPUT: [&str; 3] = [
+        "gen_ai.usage.output_tokens",
+        "gen_ai.usage.completion_tokens",
+        "llm.token_count.completion",
+    ];
+
+    let mut sum: Option<Usage> = None;
+    for span in calls {
+        let [input, output] = [INPUT, OUTPUT].map(|names| first_count(&span.attributes, &names));
+        if input.is_some() || output.is_some() {
+            let sum = sum.get_or_insert_default();
+            sum.input_tokens = sum.input_tokens.saturating_add(input.unwrap_or(0));
+            sum.output_tokens = sum.output_tokens.saturating_add(output.unwrap_or(0));
+        }
+    }
+    sum
 }
 
 /// The text of the user's last message.
@@ -240,7 +267,7 @@ fn memory_ids<'a>(spans: impl Iterator<Item = &'a Span>) -> Vec<MemoryId> {
     ids
 }
 
-fn metadata(group: &Group, spans: &[Span], kinds: &[Kind]) -> Metadata {
+fn metadata(group: &Group, spans: &[Span]) -> Metadata {
     const OWN: &str = "reflect.metadata.";
     const TRACELOOP: &str = "traceloop.association.properties.";
 
@@ -270,49 +297,11 @@ fn metadata(group: &Group, spans: &[Span], kinds: &[Kind]) -> Metadata {
     };
     put("agent", first(&["gen_ai.agent.name", "agent.name"]));
     put("service", first(&["service.name"]));
-    let calls = || members_of(group, spans, kinds, Kind::Model);
-    let sum = |names: &[&str]| {
-        let counts: Vec<u64> = calls()
-            .filter_map(|span| first_count(&span.attributes, names))
-            .collect();
-        let total = counts
-            .iter()
-            .fold(0_u64, |sum, count| sum.saturating_add(*count));
-        (!counts.is_empty()).then_some(total.into())
-    };
-    put(
-        "input_tokens",
-        sum(&[
-            "gen_ai.usage.input_tokens",
-            "gen_ai.usage.prompt_tokens",
-            "llm.token_count.prompt",
-        ]),
-    );
-    put(
-        "output_tokens",
-        sum(&[
-            "gen_ai.usage.output_tokens",
-            "gen_ai.usage.completion_tokens",
-            "llm.token_count.completion",
-        ]),
-    );
     put("error", error(group, spans).map(Value::from));
     let trace_id = members().next().map(|span| span.trace_id.clone());
     put("otel_trace_id", trace_id.map(Value::from));
     put("otel_span_id", Some(group.id.clone().into()));
     metadata
-}
-
-fn members_of<'a>(
-    group: &'a Group,
-    spans: &'a [Span],
-    kinds: &'a [Kind],
-    wanted: Kind,
-) -> impl Iterator<Item = &'a Span> {
-    let members = group.members.iter().copied();
-    members
-        .filter(move |&at| kinds[at] == wanted)
-        .map(move |at| &spans[at])
 }
 
 /// Why the run failed: the error of its topmost span, or of its last one.

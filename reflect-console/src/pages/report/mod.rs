@@ -10,7 +10,7 @@ use jiff::tz::TimeZone;
 use reflect_types::{GetReport, Group, MemoryHistory, MemoryRecord, Outcomes, Report};
 
 use self::figures::{Figure, answer};
-use self::tables::{JudgeRow, MemoryRow, SideRow, TimeRow};
+use self::tables::{JudgeRow, MemoryRow, SideRow, TimeRow, UsageRow};
 use super::FirstTrace;
 use crate::frame::Frame;
 use crate::rate_plot::{self, RatePlot};
@@ -121,6 +121,7 @@ pub struct ReportPage {
     helpful: Vec<MemoryRow>,
     harmful: Vec<MemoryRow>,
     judges: Vec<JudgeRow>,
+    usage: Vec<UsageRow>,
     has_traces: bool,
     has_reviews: bool,
     first: FirstTrace,
@@ -177,6 +178,7 @@ impl ReportPage {
                 .collect(),
             has_aside: !source.aside.is_empty(),
             judges: report.judges.iter().map(JudgeRow::new).collect(),
+            usage: report.usage.iter().map(UsageRow::new).collect(),
             has_traces: source.has_traces,
             has_reviews: reviewed > 0,
             frame: frame.on("report"),

@@ -1,14 +1,15 @@
 //! The rows of the report's tables.
 
 use reflect_types::{
-    JudgeAgreement, MemoryHistory, MemoryOutcome, MemoryRecord, Outcomes, PassRate,
+    JudgeAgreement, MemoryHistory, MemoryOutcome, MemoryRecord, ModelUsage, Outcomes, PassRate,
+    UsageSum,
 };
 
 use super::figures::points;
 use crate::card::MemoryCard;
 use crate::frame::Frame;
 use crate::rate_plot::shown as rate;
-use crate::text::{grouped, line, percent, shown};
+use crate::text::{grouped, line, percent, shown, tokens};
 use crate::timeline::Interval;
 
 /// An interval of the plot.
@@ -61,6 +62,33 @@ impl SideRow {
             memories: pass_rate(outcomes.memories),
             control: pass_rate(outcomes.control),
             difference,
+        }
+    }
+}
+
+/// The tokens of a run with a model, on average.
+#[derive(Debug)]
+pub(super) struct UsageRow {
+    pub(super) model: String,
+    pub(super) all: String,
+    pub(super) memories: String,
+    pub(super) control: String,
+}
+
+impl UsageRow {
+    pub(super) fn new(usage: &ModelUsage) -> Self {
+        let mean = |sum: UsageSum| match sum.mean() {
+            Some(usage) => format!("{} of {}", tokens(usage), grouped(sum.runs)),
+            None => "–".to_owned(),
+        };
+        Self {
+            model: usage
+                .model
+                .as_deref()
+                .map_or("–".to_owned(), |model| line(model, 60)),
+            all: mean(usage.all),
+            memories: mean(usage.memories),
+            control: mean(usage.control),
         }
     }
 }

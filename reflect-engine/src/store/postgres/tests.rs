@@ -153,6 +153,7 @@ async fn postgres_keeps_serving_while_a_newer_version_migrates() {
             arm: None,
             parent_run_id: None,
             session_id: None,
+            usage: None,
             idempotency_key: None,
             key_id: None,
             creates_project: true,

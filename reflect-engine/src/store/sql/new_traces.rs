@@ -19,7 +19,8 @@ pub(super) const NEW: &str = "project bigint, id text, idempotency_key text, rec
      ingest_status text, ingest_attempts bigint, last_ingest_error text, created_memory text, model text, \
      metadata text, retrieved text, ignored text, created_at text, task text, final_response text, \
      reference_context text, trajectory text, withdrawn_model text, withdrawn_verdict text, key_id text, \
-     arm text, parent_run_id text, session_id text, words text";
+     arm text, parent_run_id text, session_id text, \
+     input_tokens bigint, output_tokens bigint, words text";
 
 /// Inserts traces, without those whose idempotency key the project has; returns the keys of the others.
 pub(super) async fn insert_new(
@@ -149,6 +150,8 @@ async fn insert_rows(
             trace.arm,
             trace.parent_run_id,
             trace.session_id,
+            trace.usage.map(|usage| usage.input_tokens),
+            trace.usage.map(|usage| usage.output_tokens),
             words,
         ]);
     }

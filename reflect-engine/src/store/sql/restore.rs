@@ -117,6 +117,8 @@ async fn restore_trace(
         trace.arm,
         trace.parent_run_id,
         trace.session_id,
+        trace.usage.map(|usage| usage.input_tokens),
+        trace.usage.map(|usage| usage.output_tokens),
         words,
     ]);
     let inserted = new_traces::insert_new(db, &rows).await?;

@@ -1,7 +1,7 @@
 //! Counts of runs for reports.
 
 use async_trait::async_trait;
-use reflect_types::{Grouping, ModelVerdict, ProjectId};
+use reflect_types::{Grouping, ModelVerdict, ProjectId, UsageSum};
 
 use super::db::Db;
 use super::driver::{Driver, run};
@@ -12,12 +12,20 @@ use super::value::params;
 use crate::clock;
 use crate::error::Result;
 use crate::statistics::{Agreement, Rate};
-use crate::store::{MemoryTally, Tallies, Tally, TallyQuery, shown_metadata};
+use crate::store::{MemoryTally, Tallies, Tally, TallyQuery, UsageTally, shown_metadata};
 
 #[async_trait]
 impl<D: Driver> Tallies for D {
     async fn tally_runs(&self, project: &ProjectId, query: &TallyQuery) -> Result<Vec<Tally>> {
         run!(self.read(project, query) => of_runs)
+    }
+
+    async fn tally_usage(
+        &self,
+        project: &ProjectId,
+        query: &TallyQuery,
+    ) -> Result<Vec<UsageTally>> {
+        run!(self.read(project, query) => of_usage)
     }
 
     async fn given_memories(&self, project: &ProjectId, limit: usize) -> Result<Vec<MemoryTally>> {
@@ -69,6 +77,35 @@ async fn of_runs(
             overruled: row.model_verdict("overruled_model", "overruled_verdict")?,
             model: row.get("reviewer_model")?,
             runs: row.get("runs")?,
+        })
+    });
+    tallies.collect()
+}
+
+async fn of_usage(
+    db: &Db<'_>,
+    project: &ProjectId,
+    query: &TallyQuery,
+) -> Result<Vec<UsageTally>, Fault> {
+    let Some(project) = projects::key(db, project).await? else {
+        return Ok(Vec::new());
+    };
+    let select = "SELECT t.model, t.arm, count(*) AS runs, sum(t.input_tokens)::bigint AS input_tokens, \
+             sum(t.output_tokens)::bigint AS output_tokens FROM trace t \
+         WHERE t.project = $1 AND t.created_at >= $2 AND ($3::text IS NULL OR t.created_at < $3) \
+             AND t.input_tokens IS NOT NULL GROUP BY 1, 2";
+    let since = query.since.map(clock::text).unwrap_or_default();
+    let until = query.until.map(clock::text);
+    let rows = db.query(select, &params![project, since, until]).await?;
+    let tallies = rows.iter().map(|row| {
+        Ok(UsageTally {
+            model: row.get("model")?,
+            arm: row.get("arm")?,
+            sum: UsageSum {
+                runs: row.get("runs")?,
+                input_tokens: row.get("input_tokens")?,
+                output_tokens: row.get("output_tokens")?,
+            },
         })
     });
     tallies.collect()

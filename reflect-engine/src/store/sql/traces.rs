@@ -4,7 +4,7 @@ use std::ops::ControlFlow;
 
 use reflect_types::{
     DeletedTraces, IngestStatus, KeyId, ListTraces, MemoryId, Metadata, Page, ProjectId,
-    ReviewRecord, ReviewStatus, Trace, TraceId, TraceReceipt,
+    ReviewRecord, ReviewStatus, Trace, TraceId, TraceReceipt, Usage,
 };
 
 use super::db::Db;
@@ -51,7 +51,7 @@ pub(super) const TRACE: &str = concat!(
     " THEN (SELECT j.attempts FROM queue j WHERE j.project = t.project AND j.trace = t.key \
          AND j.kind = 'reflection') ELSE t.ingest_attempts END AS ingest_attempts, \
      t.last_ingest_error, t.model, t.metadata, t.reference_context, t.created_memory, t.created_at, \
-     t.withdrawn_model, t.withdrawn_verdict, t.key_id, t.arm, t.idempotency_key, t.parent_run_id, t.session_id, \
+     t.withdrawn_model, t.withdrawn_verdict, t.key_id, t.arm, t.idempotency_key, t.parent_run_id, t.session_id, t.input_tokens, t.output_tokens, \
      r.id AS review_id, r.verdict, \
      r.feedback, r.mode, r.reviewer_model, r.key_id AS review_key_id, r.overruled_model, \
      r.overruled_verdict, t.trajectory"
@@ -109,6 +109,10 @@ pub(super) fn read(row: &Row) -> Result<Undecoded<Trace>, Fault> {
         run_id: row.get("idempotency_key")?,
         parent_run_id: row.get("parent_run_id")?,
         session_id: row.get("session_id")?,
+        usage: row
+            .get::<Option<u64>>("input_tokens")?
+            .zip(row.get("output_tokens")?)
+            .map(|(input, output)| Usage::new(input, output)),
         created_at: row.get("created_at")?,
     };
     let long = LongFields {

@@ -167,6 +167,7 @@ fn run(id: &str, text: &str) -> NewTrace {
         arm: None,
         parent_run_id: None,
         session_id: None,
+        usage: None,
         idempotency_key: None,
         key_id: None,
         creates_project: true,

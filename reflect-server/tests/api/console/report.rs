@@ -1,12 +1,15 @@
 //! The report.
 
-use reflect_types::{Arm, CreateTrace, GetReport, ProjectId, Review, Reviewer, TraceId, Verdict};
+use reflect_types::{
+    Arm, CreateTrace, GetReport, ProjectId, Review, Reviewer, TraceId, Usage, Verdict,
+};
 
 use super::*;
 
 async fn run(service: &Service, arm: Option<Arm>, pass: bool) -> TraceId {
     let (engine, project) = (service.app.engine(), ProjectId::from(PROJECT));
     let mut trace = CreateTrace::new("Refund order 7", "done");
+    trace.usage = (arm == Some(Arm::Memories)).then(|| Usage::new(1_240, 310));
     trace.arm = arm;
     let stored = engine.create_trace(&project, trace).await.unwrap().trace_id;
     let verdict = if pass { Verdict::Pass } else { Verdict::Fail };
@@ -74,6 +77,7 @@ async fn a_report_shows_the_difference_its_interval_and_a_plot_in_words() {
         "{page}"
     );
     assert!(page.contains("88\u{a0}% (70 to 96) of 25"), "{page}");
+    assert!(page.contains("1,240 in, 310 out of 25"), "{page}");
     assert!(page.contains("m&#60;b&#62;"), "the judge, as text: {page}");
     let whole = page.replace("<svg class=\"plot", "");
     assert_eq!(page.len() - whole.len(), 2 * "<svg class=\"plot".len());

@@ -37,10 +37,11 @@ async fn spans_of_several_requests_in_any_order_become_one_run() {
         assert_eq!(run["retrieved_memory_ids"], json!(["m-1"]));
         assert_eq!(run["review_status"], "pending");
         assert_eq!(run["session_id"], "s-1");
+        assert_eq!(run["usage"]["input_tokens"], 11);
         assert_eq!(
             run["metadata"],
             json!({
-                "service": "desk", "input_tokens": 11,
+                "service": "desk",
                 "otel_trace_id": TRACE, "otel_span_id": format!("{:016x}", 1),
             })
         );

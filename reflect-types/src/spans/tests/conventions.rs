@@ -4,6 +4,7 @@ use serde_json::{Value, json};
 
 use super::{TRACE, only_run, span, told};
 use crate::spans::{Span, SpanEvent, SpanRecord, runs};
+use crate::usage::Usage;
 
 /// The run of the two calls below.
 pub(super) const WEATHER: [[&str; 4]; 5] = [
@@ -136,8 +137,7 @@ fn every_convention_makes_the_same_run() {
         assert_eq!(told(&run), WEATHER);
         assert_eq!(run.task, "What is the weather in Oslo?");
         assert_eq!(run.model.as_deref(), Some("gpt-5.4-mini"));
-        assert_eq!(run.metadata["input_tokens"], 22);
-        assert_eq!(run.metadata["output_tokens"], 14);
+        assert_eq!(run.usage, Some(Usage::new(22, 14)));
         assert_eq!(run.metadata["otel_trace_id"], TRACE);
         let key = format!("otlp-{TRACE}-a");
         assert_eq!(run.idempotency_key, Some(key));
