@@ -16,6 +16,9 @@ pub mod report {}
 #[doc = include_str!("../docs/reviews-from-elsewhere.md")]
 pub mod reviews_from_elsewhere {}
 
+#[doc = include_str!("../docs/testing.md")]
+pub mod testing {}
+
 #[cfg(test)]
 mod links;
 #[cfg(test)]

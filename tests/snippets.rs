@@ -7,9 +7,10 @@ const PAGES: [(&str, &[&str]); 2] = [
     (
         "rust-frameworks.md",
         &[
-            "frameworks/rig.rs",
-            "frameworks/genai.rs",
-            "frameworks/rig_hook.rs",
+            "../integrations/examples/rig.rs",
+            "../integrations/examples/genai.rs",
+            "../integrations/examples/rig_spans.rs",
+            "../integrations/examples/genai_spans.rs",
         ],
     ),
     ("tutorial.md", &["tutorial.rs"]),

@@ -24,6 +24,7 @@ mod core;
 mod error;
 mod outbox;
 mod spool;
+pub mod testing;
 mod trace;
 pub mod transport;
 

@@ -47,7 +47,7 @@ pub(crate) const ALL: &[Step] = &[
     Step::new("examples", "every offline example runs", examples),
     Step::new(
         "frameworks",
-        "agents of rig learn, by spans and by a hook",
+        "the integrations of rig and genai: their tests, and agents that learn",
         frameworks::check,
     ),
     Step::new("docs", "the documentation builds without warnings", docs),

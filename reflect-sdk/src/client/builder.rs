@@ -77,6 +77,13 @@ impl ReflectClient {
         Self::with_core(Core::disabled())
     }
 
+    /// A client of a transport, with the default settings.
+    pub(crate) fn of_transport(transport: Arc<dyn Transport>) -> Self {
+        let (project, settings) = (ProjectId::default(), Settings::default());
+        let worker = Worker::default();
+        Self::with_core(Core::new(project, settings, Some(transport), worker, None))
+    }
+
     fn with_core(core: Core) -> Self {
         Self {
             handle: Arc::new(Handle::new(core)),
@@ -143,6 +150,16 @@ impl ClientBuilder {
     /// ```
     pub fn control_share(mut self, share: f64) -> Self {
         self.settings.control_share = Some(share);
+        self
+    }
+
+    /// Whether the `tracing` spans of runs have their content: the task, the memories and the answer; `false` by
+    /// default.
+    ///
+    /// A run is a span `invoke_agent`, and its search for memories a span `search_memory`, with fields by the
+    /// [conventions](https://opentelemetry.io/docs/specs/semconv/gen-ai/gen-ai-agent-spans/) of OpenTelemetry.
+    pub fn content_in_spans(mut self, content: bool) -> Self {
+        self.settings.content_in_spans = content;
         self
     }
 

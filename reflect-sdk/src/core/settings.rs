@@ -14,6 +14,7 @@ pub(crate) struct Settings {
     pub(crate) queue: usize,
     pub(crate) overflow: Overflow,
     pub(crate) shutdown_timeout: Duration,
+    pub(crate) content_in_spans: bool,
     #[cfg(feature = "flush-at-exit")]
     pub(crate) flush_at_exit: bool,
     #[cfg(feature = "panic-hook")]
@@ -35,6 +36,7 @@ impl Default for Settings {
             queue: 1_024,
             overflow: Overflow::default(),
             shutdown_timeout: Duration::from_secs(5),
+            content_in_spans: false,
             #[cfg(feature = "flush-at-exit")]
             flush_at_exit: true,
             #[cfg(feature = "panic-hook")]

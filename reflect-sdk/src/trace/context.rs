@@ -51,6 +51,14 @@ struct Live {
     span: Span,
 }
 
+/// What a run has before its memories.
+pub(super) struct Start {
+    pub(super) id: String,
+    pub(super) session: Option<String>,
+    pub(super) span: Span,
+    pub(super) delivery: Arc<Delivery>,
+}
+
 /// What is noted during a run.
 #[derive(Default)]
 struct Notes {
@@ -76,30 +84,23 @@ pub(super) struct Conclusion {
 impl TraceContext {
     /// A run that starts here.
     pub(super) fn new(
-        id: String,
-        arm: Option<Arm>,
+        start: Start,
         task: String,
+        arm: Option<Arm>,
         memories: Result<Vec<Memory>, Error>,
         style: PromptStyle,
-        session: Option<String>,
-        delivery: Arc<Delivery>,
     ) -> Self {
         let (memories, retrieval_error) = match memories {
             Ok(memories) => (memories, None),
             Err(error) => (Vec::new(), Some(error)),
         };
-        let parent = parent();
-        let session = session.or_else(|| parent.as_ref()?.session_id().map(str::to_owned));
-        let span = tracing::info_span!(
-            target: "reflect",
-            "reflect.run",
-            run_id = %id,
-            task = %task,
-            memories = memories.len(),
-            outcome = tracing::field::Empty,
-            otel.status_code = tracing::field::Empty,
-            otel.status_description = tracing::field::Empty,
-        );
+        let Start {
+            id,
+            session,
+            span,
+            delivery,
+        } = start;
+        span.record("reflect.memories", memories.len());
         let augmented = (!memories.is_empty()).then(|| augmented(&task, &memories, style));
         let live = Live {
             memories,
@@ -115,7 +116,7 @@ impl TraceContext {
         Self(Arc::new(Run {
             task,
             id: OnceLock::from(id),
-            parent,
+            parent: parent(),
             live: Some(Box::new(live)),
         }))
     }

@@ -16,6 +16,7 @@ use tracing_subscriber::registry::LookupSpan;
 
 use super::context::TraceContext;
 use super::output::TraceOutput;
+use super::spans;
 
 /// A layer of `tracing` that fills the trajectory of the current run from the spans of a framework.
 ///
@@ -99,9 +100,10 @@ where
     }
 }
 
-/// Whether a span has fields of a convention for agents.
+/// Whether a span is of a framework: has fields of a convention for agents, and is none of the SDK's own.
 fn is_agents(metadata: &Metadata<'_>) -> bool {
     metadata.is_span()
+        && metadata.target() != spans::TARGET
         && metadata.fields().iter().any(|field| {
             ["gen_ai.", "llm.", "openinference.", "traceloop."]
                 .iter()

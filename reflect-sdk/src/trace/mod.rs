@@ -19,6 +19,7 @@ mod handle;
 mod output;
 mod panics;
 mod run;
+mod spans;
 mod start;
 
 #[cfg(feature = "macros")]

@@ -14,6 +14,7 @@ use super::output::{TraceOutput, TraceRecord, TraceReturn};
 #[cfg(feature = "panic-hook")]
 use super::panics::rescue;
 use super::panics::{Mark, Panic};
+use super::spans;
 use crate::client::Handle;
 use crate::core::{Cause, Core};
 use crate::error::Error;
@@ -125,14 +126,18 @@ fn end(client: &Handle, context: &TraceContext, options: Options, ending: Ending
     if !context.end() {
         return;
     }
-    note_in_span(context, &ending);
     match &ending {
         Ending::Abandoned => core.counters.abandoned.add_one(),
         Ending::Discarded => core.counters.discarded.add_one(),
         _ => {}
     }
     let limit = options.until_learned;
-    match ending.into_trace(context, options) {
+    let (outcome, failure) = (ending.name(), ending.failure());
+    let trace = ending.into_trace(context, options);
+    if let Some(span) = context.span() {
+        spans::ended(core, span, outcome, failure.as_ref(), trace.as_ref().ok());
+    }
+    match trace {
         Ok(trace) => {
             let run = PendingRun::new(Arc::clone(core), trace, Arc::clone(delivery), limit);
             client.outbox().submit(run);
@@ -141,15 +146,6 @@ fn end(client: &Handle, context: &TraceContext, options: Options, ending: Ending
             tracing::debug!(target: "reflect", run_id = context.run_id(), "{reason}");
             delivery.settle(Err(Error::NotRecorded(reason.to_owned())));
         }
-    }
-}
-
-fn note_in_span(context: &TraceContext, ending: &Ending) {
-    let Some(span) = context.span() else { return };
-    span.record("outcome", ending.name());
-    if let Ending::Failed { cause, .. } = ending {
-        span.record("otel.status_code", "ERROR");
-        span.record("otel.status_description", cause.message.as_str());
     }
 }
 
@@ -217,7 +213,14 @@ impl Ending {
         Self::Failed { cause, output }
     }
 
-    /// The value of `outcome` in the run's span.
+    fn failure(&self) -> Option<Panic> {
+        match self {
+            Self::Failed { cause, .. } => Some(cause.clone()),
+            _ => None,
+        }
+    }
+
+    /// The outcome in the run's span.
     pub(super) fn name(&self) -> &'static str {
         match self {
             Self::Output(_) => "output",

@@ -7,16 +7,17 @@ use std::pin::Pin;
 use std::sync::Arc;
 
 use reflect_types::{Arm, Memory, QueryMemories, Validate, neutral};
-use tokio::time::timeout;
+use tokio::time::timeout_at;
 
 use super::builder::TraceBuilder;
-use super::context::{TraceContext, parent};
+use super::context::{Start, TraceContext, parent};
 use super::future::traced;
 use super::guard::TraceGuard;
 use super::output::TraceReturn;
 use super::run::OpenRun;
+use super::spans;
 use crate::client::idempotency_key;
-use crate::core::{Cause, Core};
+use crate::core::{Cause, far};
 use crate::error::{Error, Result};
 
 /// The arm of a run, if it is compared, and its memories.
@@ -86,22 +87,36 @@ impl TraceBuilder {
         self.client.core().is_enabled()
     }
 
-    pub(super) fn open_blocking(self) -> OpenRun {
+    pub(super) fn open_blocking(mut self) -> OpenRun {
         if !self.is_enabled() {
             return self.idle();
         }
-        let id = idempotency_key();
-        let retrieved = self.retrieve_blocking(&id);
-        self.fail_open(id, retrieved)
+        let start = self.begin();
+        let retrieved = self.retrieve_blocking(&start);
+        self.fail_open(start, retrieved)
     }
 
-    pub(super) async fn open(self) -> Result<OpenRun, Infallible> {
+    pub(super) async fn open(mut self) -> Result<OpenRun, Infallible> {
         if !self.is_enabled() {
             return Ok(self.idle());
         }
+        let start = self.begin();
+        let retrieved = self.retrieve(&start).await;
+        Ok(self.fail_open(start, retrieved))
+    }
+
+    fn begin(&mut self) -> Start {
         let id = idempotency_key();
-        let retrieved = self.retrieve(&id).await;
-        Ok(self.fail_open(id, retrieved))
+        let session = &mut self.options.session;
+        if session.is_none() {
+            *session = parent().and_then(|outer| outer.session_id().map(str::to_owned));
+        }
+        Start {
+            span: spans::of_run(self.client.core(), &id, &self.task, &self.options),
+            session: self.options.session.take(),
+            delivery: self.client.follow(&id),
+            id,
+        }
     }
 
     /// A run of a disabled client.
@@ -111,7 +126,7 @@ impl TraceBuilder {
     }
 
     /// Starts the run even if the retrieval failed.
-    fn fail_open(self, id: String, retrieved: Result<Retrieved>) -> OpenRun {
+    fn fail_open(self, start: Start, retrieved: Result<Retrieved>) -> OpenRun {
         let core = self.client.core();
         if let Err(error) = &retrieved {
             core.counters.retrievals_failed.add_one();
@@ -120,19 +135,16 @@ impl TraceBuilder {
                 format_args!("a run starts without memories: {error}"),
             );
         }
-        self.start(id, retrieved)
+        self.start(start, retrieved)
     }
 
-    fn start(self, id: String, retrieved: Result<Retrieved>) -> OpenRun {
+    fn start(self, start: Start, retrieved: Result<Retrieved>) -> OpenRun {
         let (arm, memories) = match retrieved {
             Ok((arm, memories)) => (arm, Ok(memories)),
             Err(error) => (self.outer_arm(), Err(error)),
         };
-        let (style, delivery) = (self.query.style, self.client.follow(&id));
-        let mut options = self.options;
-        let session = options.session.take();
-        let context = TraceContext::new(id, arm, self.task, memories, style, session, delivery);
-        OpenRun::new(self.client, context, options)
+        let context = TraceContext::new(start, self.task, arm, memories, self.query.style);
+        OpenRun::new(self.client, context, self.options)
     }
 
     /// The arm of the run around this one, which is that of this one too: what the inner run is given
@@ -147,16 +159,16 @@ impl TraceBuilder {
         Ok(self.query.control_share.map_or(Ok(()), Arm::check_share)?)
     }
 
-    async fn retrieve(&self, id: &str) -> Result<Retrieved> {
-        match self.retrieval(id)? {
+    async fn retrieve(&self, start: &Start) -> Result<Retrieved> {
+        match self.retrieval(start)? {
             Some(retrieval) => self.client.core().worker().spawn(retrieval)?.await?,
             None => Ok((None, Vec::new())),
         }
     }
 
-    fn retrieve_blocking(&self, id: &str) -> Result<Retrieved> {
+    fn retrieve_blocking(&self, start: &Start) -> Result<Retrieved> {
         let limit = self.retrieval_timeout;
-        match self.retrieval(id)? {
+        match self.retrieval(start)? {
             Some(retrieval) => self.client.core().worker().wait(retrieval, limit),
             None => Ok((None, Vec::new())),
         }
@@ -165,7 +177,7 @@ impl TraceBuilder {
     /// Draws the arm and asks for memories within the time limit; `None` without retrieval.
     fn retrieval(
         &self,
-        id: &str,
+        start: &Start,
     ) -> Result<Option<impl Future<Output = Result<Retrieved>> + Send + use<>>> {
         if !self.retrieve {
             return Ok(None);
@@ -178,31 +190,27 @@ impl TraceBuilder {
         query.validate()?;
         let (core, limit) = (Arc::clone(self.client.core()), self.retrieval_timeout);
         core.transport()?;
-        let id = id.to_owned();
+        let (id, span) = (start.id.clone(), start.span.clone());
         Ok(Some(async move {
-            let retrieved = timeout(limit, retrieve(&core, &id, outer, share, query)).await;
-            retrieved.unwrap_or_else(|_| Err(Error::timeout("asking for memories", limit)))
+            let deadline = far(limit);
+            let late = |_| Error::timeout("asking for memories", limit);
+            let arm = match outer {
+                Some(arm) => Some(arm),
+                None => {
+                    let share = timeout_at(deadline, core.control_share(share)).await;
+                    Arm::draw(&id, share.map_err(late)?)
+                }
+            };
+            if arm == Some(Arm::Control) {
+                return Ok((arm, Vec::new()));
+            }
+            let search = spans::of_search(&core, &span, &query.task);
+            let found = timeout_at(deadline, core.call(query)).await;
+            let found = found.unwrap_or_else(|elapsed| Err(late(elapsed)));
+            spans::found(&core, &search, &found);
+            Ok((arm, found?))
         }))
     }
-}
-
-/// Draws the arm of a run, unless it has that of an outer one, and retrieves its memories.
-async fn retrieve(
-    core: &Core,
-    id: &str,
-    outer: Option<Arm>,
-    share: Option<f64>,
-    query: QueryMemories,
-) -> Result<Retrieved> {
-    let arm = match outer {
-        Some(arm) => Some(arm),
-        None => Arm::draw(id, core.control_share(share).await),
-    };
-    let memories = match arm {
-        Some(Arm::Control) => Vec::new(),
-        _ => core.call(query).await?,
-    };
-    Ok((arm, memories))
 }
 
 impl IntoFuture for TraceBuilder {
@@ -253,22 +261,22 @@ impl StrictTrace {
         run.until_learned().await
     }
 
-    pub(super) fn open_blocking(self) -> Result<OpenRun> {
+    pub(super) fn open_blocking(mut self) -> Result<OpenRun> {
         if !self.0.is_enabled() {
             return Ok(self.0.idle());
         }
-        let id = idempotency_key();
-        let retrieved = self.0.retrieve_blocking(&id)?;
-        Ok(self.0.start(id, Ok(retrieved)))
+        let start = self.0.begin();
+        let retrieved = self.0.retrieve_blocking(&start)?;
+        Ok(self.0.start(start, Ok(retrieved)))
     }
 
-    pub(super) async fn open(self) -> Result<OpenRun> {
+    pub(super) async fn open(mut self) -> Result<OpenRun> {
         if !self.0.is_enabled() {
             return Ok(self.0.idle());
         }
-        let id = idempotency_key();
-        let retrieved = self.0.retrieve(&id).await?;
-        Ok(self.0.start(id, Ok(retrieved)))
+        let start = self.0.begin();
+        let retrieved = self.0.retrieve(&start).await?;
+        Ok(self.0.start(start, Ok(retrieved)))
     }
 }
 

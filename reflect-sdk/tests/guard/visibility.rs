@@ -6,8 +6,9 @@ use std::panic::catch_unwind;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
-use reflect_sdk::{TraceOutput, Verdict};
+use reflect_sdk::{ReflectClient, TraceOutput, Verdict};
 use reflect_types::ErrorCode;
+use serde_json::json;
 use tracing::field::{Field, Visit};
 use tracing::span::{Attributes, Id, Record};
 use tracing::{Event, Level, Metadata, Subscriber, subscriber};
@@ -107,31 +108,98 @@ fn a_storm_of_failures_is_reported_once() {
     assert_eq!(client.stats().retrievals_failed, 100);
 }
 
-#[test]
-fn every_run_is_a_span_that_says_how_it_ended() {
-    let client = client(&Arc::new(Script::with_memory("m1")));
+/// The spans of a run that has one memory, passes and is paid, and of one that fails.
+fn spans_of(client: &ReflectClient) -> (Vec<BTreeMap<&'static str, String>>, Vec<u64>) {
     let log = Log::new(Level::INFO);
     subscriber::with_default(log.clone(), || {
-        let run = client.trace("good").start_blocking();
-        run.set_output(TraceOutput::new("done").verdict(Verdict::Pass));
+        let run = client
+            .trace("the good task")
+            .session("ticket 7")
+            .model("m-mini");
+        let run = run.start_blocking();
+        let output = TraceOutput::new("all done").verdict(Verdict::Pass);
+        run.set_output(output.model("m-mini-2").usage(11, 7));
         drop(run);
-        let bad = client.trace("bad");
+        let bad = client.trace("the bad task").no_retrieval();
         let failed = bad.run(|_| Err::<String, _>("no such order"));
         failed.unwrap_err();
     });
     let spans = log.spans.lock().unwrap();
-    let spans: Vec<_> = spans.values().map(|span| &span.0).collect();
-    assert_eq!(
-        (spans[0]["task"].as_str(), spans[0]["memories"].as_str()),
-        ("good", "1")
-    );
-    assert_eq!(spans[0]["outcome"], "\"output\"");
-    assert!(!spans[0].contains_key("otel.status_code"));
-    assert_eq!(spans[1]["outcome"], "\"failed\"");
-    assert_eq!(spans[1]["otel.status_code"], "\"ERROR\"");
-    assert_eq!(spans[1]["otel.status_description"], "\"no such order\"");
+    let spans = spans.values().map(|span| span.0.clone()).collect();
+    (spans, log.entered.lock().unwrap().clone())
+}
+
+#[test]
+fn every_run_is_a_span_of_an_agent_that_says_how_it_ended() {
+    let script = Arc::new(Script::with_memory("m1"));
+    let (spans, entered) = spans_of(&client(&script));
+    let [good, search, bad] = &spans[..] else {
+        panic!("{spans:?}")
+    };
+    let keys = script.keys();
+    for (span, name, value) in [
+        (good, "gen_ai.operation.name", "invoke_agent"),
+        (good, "gen_ai.conversation.id", "ticket 7"),
+        (good, "gen_ai.request.model", "m-mini"),
+        (good, "gen_ai.response.model", "m-mini-2"),
+        (good, "reflect.run_id", &keys[0]),
+        (good, "reflect.outcome", "output"),
+        (search, "gen_ai.operation.name", "search_memory"),
+        (search, "gen_ai.memory.store.id", "default"),
+        (bad, "reflect.outcome", "failed"),
+        (bad, "error.type", "_OTHER"),
+        (bad, "otel.status_code", "ERROR"),
+        (bad, "otel.status_description", "no such order"),
+    ] {
+        assert_eq!(span[name], format!("{value:?}"), "{name}");
+    }
+    assert_eq!(good["gen_ai.usage.input_tokens"], "11");
+    assert_eq!(good["gen_ai.usage.output_tokens"], "7");
+    assert_eq!(good["reflect.memories"], "1");
+    assert!(!good.contains_key("otel.status_code"));
     // A guard enters no scope; a closure does.
-    assert_eq!(*log.entered.lock().unwrap(), [2]);
+    assert_eq!(entered, [3]);
+}
+
+#[test]
+fn spans_have_content_only_where_the_client_asks_for_it() {
+    let script = Arc::new(Script::with_memory("m1"));
+    let without = format!("{:?}", spans_of(&client(&script)));
+    for content in ["good task", "bad task", "ask first", "all done"] {
+        assert!(!without.contains(content), "{content}: {without}");
+    }
+    let with_content = builder().content_in_spans(true);
+    let client = with_content.transport(Arc::clone(&script) as _).unwrap();
+    let (spans, _) = spans_of(&client);
+    let [good, search, _] = &spans[..] else {
+        panic!("{spans:?}")
+    };
+    let field = |span: &BTreeMap<&str, String>, name: &str| -> serde_json::Value {
+        let text: String = serde_json::from_str(&span[name]).unwrap();
+        serde_json::from_str(&text).unwrap()
+    };
+    let said = |role: &str, text: &str| json!({"role": role, "parts": [{"type": "text", "content": text}]});
+    assert_eq!(
+        field(good, "gen_ai.input.messages"),
+        json!([said("user", "the good task")])
+    );
+    let answer = &field(good, "gen_ai.output.messages")[0];
+    assert_eq!(answer["parts"][0]["content"], "all done");
+    assert_eq!(search["gen_ai.memory.query.text"], "\"the good task\"");
+    let records = field(search, "gen_ai.memory.records");
+    assert_eq!(
+        records,
+        json!([{"id": "m1", "content": "ask first", "score": 0.0}])
+    );
+}
+
+#[test]
+fn a_search_that_fails_says_why() {
+    let script = Arc::new(Script::default());
+    *script.memories.lock().unwrap() = Err(ErrorCode::Unauthorized);
+    let (spans, _) = spans_of(&client(&script));
+    assert_eq!(spans[1]["error.type"], "\"401\"");
+    assert_eq!(spans[1]["otel.status_code"], "\"ERROR\"");
 }
 
 #[test]

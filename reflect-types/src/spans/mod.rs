@@ -11,6 +11,7 @@
 //! | `reflect.task` | the task, where it is not the last message of the user |
 //! | `reflect.memory_ids` | the memories that the agent was given: a list, or a text with commas |
 //! | `reflect.metadata.NAME` | metadata of the run |
+//! | `reflect.run_id` | an SDK of Reflect records the run itself: its subtree is left out |
 
 mod attributes;
 mod conversation;

@@ -9,7 +9,7 @@ use super::conversation::Conversation;
 use super::kind::{Kind, kind};
 use super::messages::{spoken, whole};
 use super::tools::ToolSpans;
-use super::tree::{Group, groups};
+use super::tree::{Group, groups, is_recorded};
 use super::{Span, SpanEvent, SpanRecord};
 use crate::Metadata;
 use crate::id::MemoryId;
@@ -36,7 +36,8 @@ pub fn runs(records: Vec<SpanRecord>) -> Runs {
     let mut made = Runs::default();
     for group in groups(&spans, &kinds) {
         let is_agents = |at: &usize| matches!(kinds[*at], Kind::Agent | Kind::Model | Kind::Tool);
-        if !group.members.iter().any(is_agents) {
+        let is_recorded = group.top.is_some_and(|top| is_recorded(&spans[top]));
+        if is_recorded || !group.members.iter().any(is_agents) {
             made.unused += group.members.len();
         } else if let Some(run) = run(&group, &spans, &kinds) {
             made.runs.push(run);

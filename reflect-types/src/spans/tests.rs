@@ -262,6 +262,19 @@ fn a_run_within_another_names_it() {
 }
 
 #[test]
+fn a_run_that_an_sdk_records_itself_is_left_out() {
+    let own = json!({"gen_ai.operation.name": "invoke_agent", "reflect.run_id": "run-1"});
+    let made = runs(records(vec![
+        span("http", None, 0, json!({"http.method": "POST"})),
+        span("own", Some("http"), 1, own),
+        span("chat", Some("own"), 2, chat("Refund", "Done")),
+        span("other", Some("http"), 3, chat("Cancel", "Done")),
+    ]));
+    let tasks: Vec<&str> = made.runs.iter().map(|run| run.task.as_str()).collect();
+    assert_eq!((tasks, made.unused), (vec!["Cancel"], 2));
+}
+
+#[test]
 fn calls_whose_content_was_not_recorded_are_counted() {
     let made = runs(records(weather(
         |_| json!({"gen_ai.operation.name": "chat", "gen_ai.request.model": "m"}),

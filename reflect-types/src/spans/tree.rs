@@ -62,6 +62,16 @@ pub(super) fn groups(spans: &[Span], kinds: &[Kind]) -> Vec<Group> {
     groups
 }
 
+/// Whether a span is a run wherever it is.
+fn is_run(span: &Span) -> bool {
+    text(&span.attributes, "reflect.task").is_some() || is_recorded(span)
+}
+
+/// Whether an SDK of Reflect records the run of a span itself.
+pub(super) fn is_recorded(span: &Span) -> bool {
+    text(&span.attributes, "reflect.run_id").is_some()
+}
+
 fn age(span: &Span) -> (u64, &str) {
     (span.start, &span.span_id)
 }
@@ -89,7 +99,7 @@ fn owner<'a>(
         let span = &spans[at];
         let is_agent = matches!(kinds[at], Kind::Agent | Kind::Chain);
         let own = match above {
-            _ if text(&span.attributes, "reflect.task").is_some() => Owner::Agent(at),
+            _ if is_run(span) => Owner::Agent(at),
             Some(Owner::Agent(outer)) => Owner::Agent(outer),
             _ if is_agent => Owner::Agent(at),
             Some(outer) => outer,

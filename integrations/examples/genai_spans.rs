@@ -1,8 +1,8 @@
 //! An agent of `genai` that learns. Its spans are the trajectory: no message is written by hand.
 //!
-//!     cd examples/frameworks
+//!     cd integrations
 //!     export OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT=true
-//!     cargo run --features genai --example genai
+//!     cargo run --example genai_spans
 
 use genai::adapter::AdapterKind;
 use genai::chat::ChatRequest;

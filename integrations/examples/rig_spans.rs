@@ -1,6 +1,6 @@
 //! An agent of `rig` that learns. Its spans are the trajectory: no message is written by hand.
 //!
-//!     (cd examples/frameworks && cargo run --example rig)
+//!     (cd integrations && cargo run --example rig_spans)
 
 use reflect_framework_examples::{MODEL, Provider, review};
 use reflect_sdk::{BoxError, ReflectClient, ReflectLayer, TraceContext, reflect_trace};
