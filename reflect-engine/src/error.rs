@@ -207,3 +207,19 @@ impl From<InvalidField> for Error {
         Self::Invalid(invalid)
     }
 }
+
+/// The one answer that there is.
+pub(crate) fn only<T>(answers: Vec<Result<T>>) -> Result<T> {
+    let first = answers.into_iter().next();
+    first.unwrap_or_else(|| Err(Error::bug("a request has no answer")))
+}
+
+/// The answers to all requests: some were refused, the others have theirs in order.
+pub(crate) fn in_order<T>(refused: Vec<Option<Error>>, others: Vec<Result<T>>) -> Vec<Result<T>> {
+    let mut others = others.into_iter();
+    let mut other = || only(others.next().into_iter().collect());
+    let answers = refused.into_iter();
+    answers
+        .map(|refused| refused.map_or_else(&mut other, Err))
+        .collect()
+}

@@ -80,6 +80,10 @@ pub enum Error {
         after: Duration,
     },
 
+    /// Reflect was not asked for memories, because it did not answer shortly before.
+    #[error("Reflect is not asked for memories until it answers again: {0}")]
+    Skipped(#[source] Box<Error>),
+
     /// A blocking call was made on the client's own I/O thread.
     #[error(
         "a blocking call inside Reflect's own I/O thread would wait for itself: use the async call"
@@ -128,10 +132,10 @@ impl Error {
     pub fn is_retryable(&self) -> bool {
         match self {
             Self::Api(api) => {
-                matches!(api.status, 408 | 425 | 429 | 500 | 502..=504)
+                matches!(api.status, 408 | 425 | 429 | 500 | 502..=599)
                     && api.code != ErrorCode::ModelFailed
             }
-            Self::Transport { .. } | Self::Timeout { .. } => true,
+            Self::Transport { .. } | Self::Timeout { .. } | Self::Skipped(_) => true,
             _ => false,
         }
     }
@@ -141,6 +145,7 @@ impl Error {
         match self {
             Self::Api(api) => Some(api.status),
             Self::Decode { status, .. } => Some(*status),
+            Self::Skipped(failure) => failure.status(),
             _ => None,
         }
     }
@@ -170,14 +175,27 @@ impl Error {
         self
     }
 
-    /// Whether the request itself is at fault, so that it will never be accepted. A revoked key or a
-    /// wrong address is not a refusal: a spooled run is kept until that is corrected.
+    /// Whether the request itself is at fault, so that it will never be accepted.
     pub(crate) fn is_refusal(&self) -> bool {
         match self {
-            Self::Api(api) => matches!(api.status, 400 | 409 | 413 | 422),
+            Self::Api(api) => matches!(api.status, 400 | 413 | 422),
             Self::Invalid(_) | Self::Config(_) => true,
             _ => false,
         }
+    }
+
+    /// Whether the fault may pass, or be mended: a server that is down, a revoked key, a wrong address.
+    pub(crate) fn may_pass(&self) -> bool {
+        match self {
+            Self::Api(_) => !self.is_refusal(),
+            Self::Decode { .. } => true,
+            _ => self.is_unanswered(),
+        }
+    }
+
+    /// Whether no reply has arrived.
+    pub(crate) fn is_unanswered(&self) -> bool {
+        matches!(self, Self::Transport { .. } | Self::Timeout { .. })
     }
 
     pub(crate) fn timeout(what: impl Into<String>, after: Duration) -> Self {

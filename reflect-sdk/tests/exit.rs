@@ -5,6 +5,8 @@
 #![cfg(feature = "flush-at-exit")]
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on should panic")]
 
+mod receipts;
+
 use std::net::TcpListener;
 use std::process::{self, Command};
 use std::sync::{LazyLock, mpsc};
@@ -12,9 +14,10 @@ use std::thread;
 use std::time::Duration;
 
 use reflect_sdk::{ReflectClient, TraceOutput};
-use serde_json::json;
 use wiremock::matchers::any;
-use wiremock::{Mock, MockServer, ResponseTemplate};
+use wiremock::{Mock, MockServer, Request};
+
+use receipts::{arrived as arrived_at, receipt};
 
 const RUNS: usize = 5;
 /// Longer than a process takes that does not wait.
@@ -23,13 +26,11 @@ const PATIENCE: Duration = Duration::from_secs(3_600);
 /// The number of runs that arrive from a process which runs this test.
 async fn arrived(child: &str) -> usize {
     let server = MockServer::start().await;
-    let receipt = json!({"trace_id": "t", "ingest_status": "completed"});
     // Slower than the end of a process.
-    let reply = ResponseTemplate::new(201).set_delay(Duration::from_millis(200));
-    let reply = reply.set_body_json(receipt);
+    let reply = |request: &Request| receipt(request).set_delay(Duration::from_millis(200));
     Mock::given(any()).respond_with(reply).mount(&server).await;
     run(child, &server.uri());
-    server.received_requests().await.unwrap().len()
+    arrived_at(&server).await.len()
 }
 
 /// Runs one test in a process of its own.

@@ -1,4 +1,4 @@
-use crate::fnv::fnv_1a;
+use crate::fnv::place;
 use crate::validate::{InvalidField, within};
 use crate::wire_enum::wire_enum;
 
@@ -43,18 +43,6 @@ impl Arm {
     pub fn check_share(share: f64) -> Result<(), InvalidField> {
         within("control", share, 0.0..=1.0)
     }
-}
-
-/// The place of a run in `[0, 1)`: its hash, mixed by the finaliser of `MurmurHash3`.
-fn place(run_id: &str) -> f64 {
-    let fnv = fnv_1a(run_id);
-    let hash = (fnv ^ (fnv >> 33)).wrapping_mul(0xff51_afd7_ed55_8ccd);
-    let hash = (hash ^ (hash >> 33)).wrapping_mul(0xc4ce_b9fe_1a85_ec53);
-    let hash = hash ^ (hash >> 33);
-    // The 53 bits that a float holds exactly.
-    #[expect(clippy::cast_precision_loss, reason = "53 bits fit")]
-    let place = (hash >> 11) as f64;
-    place / 9_007_199_254_740_992.0
 }
 
 #[cfg(test)]

@@ -50,7 +50,7 @@ pub use backoff::Backoff;
 pub use bundle::{BundleCounts, BundleEnding, BundleHeading};
 pub use error::{ErrorBody, ErrorCode};
 pub use explanation::{Dropped, Evidence, ExplainedMemory, Explanation};
-pub use fnv::fnv_1a;
+pub use fnv::{fnv_1a, place};
 pub use id::{KeyId, MemoryId, ProjectId, TraceId};
 pub use key::{ApiKey, CreatedApiKey, Environment, KeyStatus, Scope};
 pub use layout::{Layout, Method, Repeat};
@@ -66,17 +66,17 @@ pub use report::{
     Conclusion, Difference, Group, JudgeAgreement, MemoryOutcome, Month, Outcomes, PassRate, Report,
 };
 pub use requests::{
-    Bootstrap, ChangeReview, CreateApiKey, CreateSkill, CreateTrace, DeleteMemory, DeleteProject,
-    DeleteTraces, ExplainMemories, ExportMemories, ExportOverview, ExportTraces, GetHealth,
-    GetMemory, GetReport, GetSettings, GetSkill, GetStats, GetTrace, Grouping, ImportProject,
-    ListApiKeys, ListMemories, ListMemoryChanges, ListOrder, ListProjects, ListTraces, ListUndos,
-    MemoryUpdate, Operation, QueryMemories, Reply, Request, RetryTrace, ReviewByKey, ReviewTrace,
-    RevokeApiKey, UpdateMemory, UpdateProject, WithdrawReview,
+    Bootstrap, ChangeReview, CreateApiKey, CreateSkill, CreateTrace, CreateTraces, DeleteMemory,
+    DeleteProject, DeleteTraces, ExplainMemories, ExportMemories, ExportOverview, ExportTraces,
+    GetHealth, GetMemory, GetReport, GetSettings, GetSkill, GetStats, GetTrace, Grouping,
+    ImportProject, ListApiKeys, ListMemories, ListMemoryChanges, ListOrder, ListProjects,
+    ListTraces, ListUndos, MemoryUpdate, Operation, QueryMemories, Reply, Request, RetryTrace,
+    ReviewByKey, ReviewTrace, RevokeApiKey, UpdateMemory, UpdateProject, WithdrawReview,
 };
 pub use review::{Review, ReviewMode, ReviewRecord};
 pub use reviewer::{ModelVerdict, Reviewer};
 pub use skill::Skill;
-pub use trace::{DeletedTraces, IngestStatus, ReviewStatus, Trace, TraceReceipt};
+pub use trace::{BatchEntry, DeletedTraces, IngestStatus, ReviewStatus, Trace, TraceReceipt};
 pub use trajectory::Trajectory;
 pub use undo::{MovedUtility, Undo, UndoRecord, UndoReport, UndoTotals, UndoneMemory, UndoneTrace};
 pub use validate::{InvalidField, Validate};

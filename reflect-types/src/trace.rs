@@ -2,6 +2,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::Metadata;
 use crate::arm::Arm;
+use crate::error::ErrorBody;
 use crate::id::{KeyId, MemoryId, TraceId};
 use crate::integer;
 use crate::message::Message;
@@ -18,6 +19,17 @@ pub struct TraceReceipt {
     pub trace_id: TraceId,
     /// `queued` if a review waits to be turned into a memory, else `completed`.
     pub ingest_status: IngestStatus,
+}
+
+/// The reply to one run of `CreateTraces`, in the order of the runs.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum BatchEntry {
+    /// The run is stored.
+    Receipt(TraceReceipt),
+    /// The run is not stored.
+    Error(ErrorBody),
 }
 
 wire_enum! {

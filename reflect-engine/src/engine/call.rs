@@ -1,6 +1,6 @@
 //! Dispatch of any operation by its request, for callers that share the table of operations.
 
-use reflect_types::{Health, ProjectId, Reply, Request};
+use reflect_types::{BatchEntry, Health, ProjectId, Reply, Request, TraceReceipt};
 
 use super::handle::Engine;
 use crate::error::{Error, Result};
@@ -35,6 +35,10 @@ impl Engine {
             }
             Request::CreateTrace(trace) => {
                 Reply::CreateTrace(self.create_trace(project, trace.clone()).await?)
+            }
+            Request::CreateTraces(batch) => {
+                let stored = self.create_traces(project, batch.traces.clone()).await?;
+                Reply::CreateTraces(stored.into_iter().map(entry).collect())
             }
             Request::ListTraces(list) => Reply::ListTraces(self.list_traces(project, list).await?),
             Request::GetTrace(get) => {
@@ -115,5 +119,12 @@ impl Engine {
         ];
         let fields = fields.map(|(name, value)| (name.to_owned(), value.to_owned()));
         Health(fields.into())
+    }
+}
+
+fn entry(stored: Result<TraceReceipt>) -> BatchEntry {
+    match stored {
+        Ok(receipt) => BatchEntry::Receipt(receipt),
+        Err(error) => BatchEntry::Error(error.body()),
     }
 }

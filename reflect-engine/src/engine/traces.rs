@@ -1,12 +1,12 @@
 //! Storing, reading, retrying and deleting traces.
 
 use reflect_types::{
-    CreateTrace, DeleteTraces, DeletedTraces, IngestStatus, ListTraces, ModelVerdict, Page,
-    ProjectId, Review, ReviewMode, Trace, TraceId, TraceReceipt,
+    CreateTrace, CreateTraces, DeleteTraces, DeletedTraces, IngestStatus, ListTraces, ModelVerdict,
+    Page, ProjectId, Review, ReviewMode, Trace, TraceId, TraceReceipt,
 };
 
 use super::handle::Engine;
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, in_order, only};
 use crate::jobs;
 use crate::review::{NewReview, Refusal};
 use crate::store::{Intake, NewTrace, TraceDeletion, Undecoded};
@@ -22,33 +22,54 @@ impl Engine {
         project: &ProjectId,
         trace: CreateTrace,
     ) -> Result<TraceReceipt> {
-        let core = self.checked(project, &trace)?;
-        let (new, review) = self.intake(project, trace).await?;
-        let intake = match review {
-            None if core.judge.is_some() => Intake::Unjudged,
-            None => Intake::Unreviewed,
-            Some(review) if review.reflection.is_some() => {
-                match jobs::learn_authored(core, project, &new, &review).await {
-                    Ok(learned) => Intake::Learned(learned),
-                    // Without a working embedder, the review is queued like any other.
-                    Err(error) => {
-                        tracing::warn!(%project, %error, "a lesson is queued: it cannot be learned at once");
-                        Intake::Queued(review)
-                    }
-                }
-            }
-            Some(review) => Intake::Queued(review),
-        };
-        let queue = match intake {
-            Intake::Queued(_) => Some(&core.work),
-            Intake::Unjudged => Some(&core.unjudged),
-            Intake::Unreviewed | Intake::Learned(_) => None,
-        };
-        let receipt = core.store.insert_trace(project, new, intake).await?;
-        if let Some(queue) = queue {
-            queue.notify_one();
+        only(self.store(project, vec![trace]).await)
+    }
+
+    /// Stores traces together, each as [`create_trace`](Self::create_trace) does: one that is refused keeps no other
+    /// from being stored.
+    pub async fn create_traces(
+        &self,
+        project: &ProjectId,
+        traces: Vec<CreateTrace>,
+    ) -> Result<Vec<Result<TraceReceipt>>> {
+        CreateTraces::check_count(traces.len()).map_err(Error::Invalid)?;
+        Ok(self.store(project, traces).await)
+    }
+
+    /// The receipts of traces, in their order.
+    async fn store(
+        &self,
+        project: &ProjectId,
+        traces: Vec<CreateTrace>,
+    ) -> Vec<Result<TraceReceipt>> {
+        let core = self.core();
+        let mut taken = Vec::with_capacity(traces.len());
+        for trace in traces {
+            taken.push(self.intake(project, trace).await);
         }
-        Ok(receipt)
+        let mut refused = Vec::with_capacity(taken.len());
+        let mut new = Vec::with_capacity(taken.len());
+        for taken in taken {
+            refused.push(taken.map(|taken| new.push(taken)).err());
+        }
+        let has = |kind: fn(&Intake) -> bool| new.iter().any(|(_, intake)| kind(intake));
+        let queues = [
+            (
+                &core.work,
+                has(|intake| matches!(intake, Intake::Queued(_))),
+            ),
+            (
+                &core.unjudged,
+                has(|intake| matches!(intake, Intake::Unjudged)),
+            ),
+        ];
+        let stored = core.store.insert_traces(project, new).await;
+        for (queue, has_more) in queues {
+            if has_more {
+                queue.notify_one();
+            }
+        }
+        in_order(refused, stored)
     }
 
     /// A trace by its id.
@@ -133,8 +154,9 @@ impl Engine {
         &self,
         project: &ProjectId,
         mut trace: CreateTrace,
-    ) -> Result<(NewTrace, Option<NewReview>)> {
-        let now = self.core().now();
+    ) -> Result<(NewTrace, Intake)> {
+        let core = self.checked(project, &trace)?;
+        let now = core.now();
         let review = match trace.review.take() {
             Some(review) => {
                 let review = self.new_review(project, review, ReviewMode::Inline, None);
@@ -143,7 +165,22 @@ impl Engine {
             None => None,
         };
         let new = jobs::new_trace(trace, self.key().cloned(), self.creates_projects(), now);
-        Ok((new, review))
+        let intake = match review {
+            None if core.judge.is_some() => Intake::Unjudged,
+            None => Intake::Unreviewed,
+            Some(review) if review.reflection.is_some() => {
+                match jobs::learn_authored(core, project, &new, &review).await {
+                    Ok(learned) => Intake::Learned(learned),
+                    // Without a working embedder, the review is queued like any other.
+                    Err(error) => {
+                        tracing::warn!(%project, %error, "a lesson is queued: it cannot be learned at once");
+                        Intake::Queued(review)
+                    }
+                }
+            }
+            Some(review) => Intake::Queued(review),
+        };
+        Ok((new, intake))
     }
 
     pub(super) async fn new_review(

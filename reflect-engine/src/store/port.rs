@@ -12,7 +12,7 @@ use super::{
     MemoryKey, Monitoring, NewTrace, Revision, SkillWrite, Spans, Tallies, TraceDeletion, TraceKey,
     Undecoded, UndoRun, VectorSpace, Vectors,
 };
-use crate::error::Result;
+use crate::error::{Result, only};
 use crate::review::{Action, Decision, Selection, Setback};
 
 /// Stores projects with their traces, reviews, memories, utility events, jobs and skills.
@@ -64,7 +64,17 @@ pub trait Store:
         project: &ProjectId,
         trace: NewTrace,
         intake: Intake,
-    ) -> Result<TraceReceipt>;
+    ) -> Result<TraceReceipt> {
+        only(self.insert_traces(project, vec![(trace, intake)]).await)
+    }
+
+    /// Inserts traces with their reviews as [`insert_trace`](Self::insert_trace) does, in one transaction if none is
+    /// refused. One that is refused keeps no other from being stored.
+    async fn insert_traces(
+        &self,
+        project: &ProjectId,
+        traces: Vec<(NewTrace, Intake)>,
+    ) -> Vec<Result<TraceReceipt>>;
 
     /// A trace.
     async fn trace(&self, project: &ProjectId, id: &TraceId) -> Result<Option<Trace>> {

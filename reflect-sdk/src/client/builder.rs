@@ -5,11 +5,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use reflect_http::SecretString;
-use reflect_types::{Arm, ProjectId, Validate};
+use reflect_types::{Arm, CreateTrace, ProjectId, Validate};
 
 use super::ReflectClient;
 use super::handle::Handle;
-use crate::core::{Core, Overflow, RetryPolicy, Settings, Worker};
+use crate::core::{BeforeSend, Core, Overflow, RetryPolicy, Settings, Worker};
 use crate::error::{Error, Result};
 use crate::spool::{Destination, Spool, SpoolSettings};
 #[cfg(feature = "embedded")]
@@ -150,18 +150,67 @@ impl ClientBuilder {
     /// up to 30 s by default. `Retry-After` is honoured within the limit; a wait that would exceed it
     /// ends at the limit with a last attempt, which gets ten seconds more.
     ///
+    /// Only a run that is itself at fault is refused for good: one that the server calls invalid or too large. All
+    /// others are sent again, also after a 401, 403 or 404, or a reply that is none of Reflect's: their idempotency
+    /// keys keep them from being stored twice.
+    ///
     /// All runs that have failed wait together: one of them is sent after each wait, and the first
     /// success sends the others. While 64 wait no others are begun, and the time of a run begins with
-    /// its first attempt.
+    /// its first attempt. A server that does not answer is asked for memories as seldom: meanwhile runs start
+    /// without them, at once.
     pub fn background_retry(mut self, policy: RetryPolicy, deadline: Duration) -> Self {
         self.settings.submit_retry = policy;
         self.settings.submit_deadline = deadline;
         self
     }
 
+    /// Passes every finished run through a function before it is sent, or written to the [spool](Self::spool): it
+    /// returns what may leave this process, or `None` to keep the run back. For redacting, dropping and sampling.
+    ///
+    /// It runs on a thread of the client. One that blocks delays the sending of all runs, and nothing else. A run
+    /// with which it panics is dropped, counted as failed and reported, because it may hold what was to be removed.
+    /// [Explicit calls](crate::ReflectClient::create_trace) do not pass through it.
+    ///
+    /// ```
+    /// use reflect_sdk::{ReflectClient, TraceOutput};
+    ///
+    /// fn main() -> reflect_sdk::Result<()> {
+    ///     let client = ReflectClient::builder()
+    ///         .before_send(|mut trace| {
+    ///             trace.task = trace.task.replace("4111 1111 1111 1111", "[card]");
+    ///             (trace.model.as_deref() != Some("test")).then_some(trace)
+    ///         })
+    ///         .http("http://localhost:8000", "rf_live_abc123_secret456")?
+    ///         .blocking();
+    ///     let run = client.trace("Say hello").no_retrieval().start_blocking();
+    ///     run.set_output(TraceOutput::new("Hello!").model("test"));
+    ///     drop(run);
+    ///     let stats = client.flush(std::time::Duration::from_secs(5));
+    ///     assert_eq!((stats.withheld, stats.sent), (1, 0));
+    ///     Ok(())
+    /// }
+    /// ```
+    pub fn before_send(
+        mut self,
+        filter: impl Fn(CreateTrace) -> Option<CreateTrace> + Send + Sync + 'static,
+    ) -> Self {
+        self.settings.before_send = Some(BeforeSend(Arc::new(filter)));
+        self
+    }
+
+    /// The share of runs, from 0 to 1, that are recorded; 1 by default. All of them are given memories.
+    ///
+    /// Which runs they are depends on the [id](crate::TraceContext::run_id) of the outermost run alone: the runs
+    /// within a run that is recorded are recorded too.
+    pub fn sample(mut self, share: f64) -> Self {
+        self.settings.sample = share;
+        self
+    }
+
     /// The maximum number of finished runs in the queue, 1,024 by default, and what happens to the
-    /// next one; with a [spool](Self::spool) it is kept on disk instead. Runs that are being sent, or
-    /// wait for [another attempt](Self::background_retry), do not count: there are at most 71.
+    /// next one; by default it is dropped. Runs that are being sent, wait for
+    /// [another attempt](Self::background_retry) or are [on disk](Self::spool) do not count: in memory are at most 127
+    /// of them.
     pub fn queue(mut self, capacity: usize, overflow: Overflow) -> Self {
         self.settings.queue = capacity.max(1);
         self.settings.overflow = overflow;
@@ -170,9 +219,9 @@ impl ClientBuilder {
 
     /// Keeps every finished run in this folder until Reflect has acknowledged it.
     ///
-    /// A run is on disk, safe from a crash, a `kill -9` or a power cut, before the drop of its guard
-    /// returns. The next client with the same folder, project and server sends what a process leaves
-    /// behind. Several processes may share the folder. Runs that Reflect permanently refuses are moved to
+    /// A thread of the client writes it, within milliseconds of the end of the run: from then on it is safe from a
+    /// crash, a `kill -9` or a power cut, and no longer [pending](crate::DeliveryStats::pending). The next client
+    /// with the same folder, project and server sends what a process leaves behind. Several processes may share the folder. Runs that Reflect permanently refuses are moved to
     /// its folder `rejected`, with the reason.
     pub fn spool(mut self, folder: impl Into<PathBuf>) -> Self {
         self.spool.directory = Some(folder.into());
@@ -186,8 +235,11 @@ impl ClientBuilder {
         self
     }
 
-    /// The time that the last handle of the client, and the end of the process, wait for pending runs;
-    /// 5 s by default. Zero leaves the sending to the background, for as long as the process lives.
+    /// The time that the last handle of the client, or the end of the process, waits for pending runs: once for the
+    /// same runs, 5 s by default. Zero leaves the sending to the background, for as long as the process lives.
+    ///
+    /// On a thread of a tokio runtime the last handle waits for nothing; the end of the process does. It says on
+    /// stderr how many runs it could not send, and why.
     pub fn shutdown_timeout(mut self, timeout: Duration) -> Self {
         self.settings.shutdown_timeout = timeout;
         self
@@ -321,6 +373,11 @@ impl ClientBuilder {
         self.settings
             .control_share
             .map_or(Ok(()), Arm::check_share)?;
+        let sample = self.settings.sample;
+        if !(0.0..=1.0).contains(&sample) {
+            let problem = format!("`sample` must be a share from 0 to 1, got {sample}");
+            return Err(Error::Config(problem));
+        }
         let client = ReflectClient::with_core(self.core(transport, worker)?);
         client.handle().outbox().send_left_overs();
         Ok(client)

@@ -40,11 +40,6 @@ impl Handle {
 
 impl Drop for Handle {
     fn drop(&mut self) {
-        let limit = self.core().settings.shutdown_timeout;
-        self.0.wait_blocking(limit);
-        // Runs may still be on their way through the transport.
-        if self.0.is_idle() {
-            self.0.close(limit);
-        }
+        self.0.end();
     }
 }

@@ -4,7 +4,7 @@ use std::sync::{PoisonError, RwLock};
 use std::time::Duration;
 
 use super::{Async, Blocking, ReflectClient};
-use crate::core::DeliveryStats;
+use crate::core::{DeliveryStats, on_runtime};
 
 /// The [installed](ReflectClient::install) client.
 static GLOBAL: RwLock<Option<ReflectClient>> = RwLock::new(None);
@@ -79,8 +79,12 @@ pub struct FlushGuard(ReflectClient);
 
 impl Drop for FlushGuard {
     fn drop(&mut self) {
-        let limit = self.0.core().settings.shutdown_timeout;
-        self.0.handle().outbox().wait_blocking(limit);
+        let settings = &self.0.core().settings;
+        // A thread of a runtime is not held up where the end of the process waits.
+        if !(on_runtime() && settings.waits_at_exit()) {
+            let limit = settings.shutdown_timeout;
+            self.0.handle().outbox().wait_at_end(limit);
+        }
     }
 }
 

@@ -152,7 +152,7 @@ impl Action for AugmentWithMemories {
     }
 
     async fn run(self, CallContext(core): CallContext) -> Result<AugmentedTask> {
-        let share = core.control_share(self.control_share).await;
+        let share = core.control_share(self.control_share).await?;
         let arm = Arm::draw(&idempotency_key(), share);
         let task = self.query.task.clone();
         let memories = match arm {

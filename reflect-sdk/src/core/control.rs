@@ -7,6 +7,7 @@ use reflect_types::{Arm, GetSettings};
 use tokio::time::Instant;
 
 use super::Core;
+use crate::error::Result;
 
 /// How long a share that was read is used.
 const FRESH: Duration = Duration::from_secs(60);
@@ -29,19 +30,22 @@ impl ProjectControl {
 
 impl Core {
     /// The share of runs that are given no memories: the one that is asked for, that of the client, or
-    /// that of the project. A server that does not tell has none.
-    pub(crate) async fn control_share(&self, asked: Option<f64>) -> f64 {
+    /// that of the project. A server that does not tell has none; one that does not answer is an error.
+    pub(crate) async fn control_share(&self, asked: Option<f64>) -> Result<f64> {
         if let Some(share) = asked.or(self.settings.control_share) {
-            return share;
+            return Ok(share);
         }
         if let Some(share) = self.project_control.fresh() {
-            return share;
+            return Ok(share);
         }
-        let settings = self.call(GetSettings).await;
-        let share = settings.ok().and_then(|settings| settings.control);
+        let share = match self.call(GetSettings).await {
+            Ok(settings) => settings.control,
+            Err(error) if error.is_unanswered() => return Err(error),
+            Err(_) => None,
+        };
         let share = share.filter(|share| Arm::check_share(*share).is_ok());
         let share = share.unwrap_or_default();
         self.project_control.set(share);
-        share
+        Ok(share)
     }
 }

@@ -2,6 +2,7 @@
 
 mod block_on;
 mod control;
+mod gate;
 mod listing;
 mod notice;
 mod retry;
@@ -12,6 +13,8 @@ mod worker;
 
 use std::future::Future;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::Duration;
 use std::{mem, process};
 
 use reflect_types::{Operation, ProjectId, Repeat, Reply, Request};
@@ -19,6 +22,9 @@ use tokio::time::Instant;
 
 pub(crate) use self::block_on::block_on;
 use self::control::ProjectControl;
+pub(crate) use self::gate::{Gate, Pause};
+#[cfg(feature = "flush-at-exit")]
+pub(crate) use self::notice::print;
 #[cfg(feature = "macros")]
 pub(crate) use self::notice::warn_once;
 pub(crate) use self::notice::{Cause, Notices};
@@ -26,11 +32,11 @@ pub use self::retry::RetryPolicy;
 pub(crate) use self::retry::far;
 use self::retry::with_retries;
 pub use self::settings::Overflow;
-pub(crate) use self::settings::Settings;
+pub(crate) use self::settings::{BeforeSend, Settings};
 pub(crate) use self::stats::Counters;
 pub use self::stats::DeliveryStats;
 pub(crate) use self::wait::{Polling, wait_for};
-pub(crate) use self::worker::Worker;
+pub(crate) use self::worker::{Worker, on_runtime};
 use crate::error::{Error, Result};
 use crate::spool::Spool;
 use crate::transport::Transport;
@@ -42,11 +48,17 @@ pub(crate) struct Core {
     pub(crate) settings: Settings,
     pub(crate) counters: Counters,
     pub(crate) notices: Notices,
+    /// What retrieval goes through.
+    pub(crate) gate: Arc<Gate>,
     pub(crate) spool: Option<Spool>,
     /// `None` for a disabled client.
     transport: Option<Arc<dyn Transport>>,
     worker: Worker,
     project_control: ProjectControl,
+    /// How many runs an end has waited for, of the client or of the process.
+    pub(crate) waited_for: AtomicU64,
+    /// Whether the transport is closed.
+    is_closed: AtomicBool,
     /// The process that the thread and the connections belong to.
     process: u32,
 }
@@ -62,6 +74,7 @@ impl Core {
     ) -> Self {
         Self {
             project,
+            gate: Arc::new(Gate::new(settings.submit_retry)),
             settings,
             counters: Counters::default(),
             notices: Notices::default(),
@@ -69,6 +82,8 @@ impl Core {
             transport,
             worker,
             project_control: ProjectControl::default(),
+            waited_for: AtomicU64::new(0),
+            is_closed: AtomicBool::new(false),
             process: process::id(),
         }
     }
@@ -95,6 +110,15 @@ impl Core {
             None => Err(Error::Disabled),
             Some(_) if self.is_forked() => Err(Error::Forked),
             Some(transport) => Ok(transport),
+        }
+    }
+
+    /// Closes the transport once, if it was used.
+    pub(crate) async fn close(&self, limit: Duration) {
+        if let Ok(transport) = self.transport() {
+            if self.worker.is_running() && !self.is_closed.swap(true, Ordering::Relaxed) {
+                transport.close_within(limit).await;
+            }
         }
     }
 

@@ -18,6 +18,8 @@ pub(crate) enum Cause {
     Shortened,
     Submission,
     Refused,
+    Outage,
+    BeforeSend,
     Learning,
     QueueFull,
     Spool,
@@ -48,6 +50,11 @@ impl Notices {
             }
         }
         self.lock().last = Some(what);
+    }
+
+    /// Notes a problem that needs no warning yet.
+    pub(crate) fn note(&self, what: impl Display) {
+        self.lock().last = Some(what.to_string());
     }
 
     pub(crate) fn last_problem(&self) -> Option<String> {
@@ -98,16 +105,19 @@ fn is_first(cause: Cause) -> bool {
 
 /// Prints a warning where the process has no `tracing` subscriber.
 fn show_without_subscriber(what: &str) {
-    if tracing::dispatcher::has_been_set() {
-        return;
+    if !tracing::dispatcher::has_been_set() {
+        print(&format!(
+            "{what} (shown once: set a `tracing` subscriber to see every warning)"
+        ));
     }
+}
+
+/// Prints a line to stderr.
+pub(crate) fn print(what: &str) {
     // A server's words may be part of it.
     let what = neutral::for_terminal(what);
     // Unlike `eprintln!`, it does not panic where stderr is closed.
-    let _ = writeln!(
-        io::stderr(),
-        "reflect: {what} (shown once: set a `tracing` subscriber to see every warning)"
-    );
+    let _ = writeln!(io::stderr(), "reflect: {what}");
 }
 
 #[cfg(test)]

@@ -1,4 +1,8 @@
+use std::fmt;
+use std::sync::Arc;
 use std::time::Duration;
+
+use reflect_types::{CreateTrace, place};
 
 use super::retry::RetryPolicy;
 
@@ -11,6 +15,9 @@ pub(crate) struct Settings {
     pub(crate) control_share: Option<f64>,
     pub(crate) submit_retry: RetryPolicy,
     pub(crate) submit_deadline: Duration,
+    pub(crate) before_send: Option<BeforeSend>,
+    /// The share of runs that are recorded.
+    pub(crate) sample: f64,
     pub(crate) queue: usize,
     pub(crate) overflow: Overflow,
     pub(crate) shutdown_timeout: Duration,
@@ -32,6 +39,8 @@ impl Default for Settings {
                 .attempts(u32::MAX)
                 .backoff(Duration::from_millis(250), Duration::from_secs(30)),
             submit_deadline: Duration::from_secs(600),
+            before_send: None,
+            sample: 1.0,
             queue: 1_024,
             overflow: Overflow::default(),
             shutdown_timeout: Duration::from_secs(5),
@@ -43,18 +52,44 @@ impl Default for Settings {
     }
 }
 
-/// What happens to a finished run when the queue is full and there is no spool.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum Overflow {
-    /// The thread that finished it waits for room for at most this long; then the run is dropped.
-    Block(Duration),
-    /// It is dropped immediately.
-    Drop,
+impl Settings {
+    /// Whether the runs within this outermost one are recorded, and it itself.
+    pub(crate) fn samples(&self, outermost: &str) -> bool {
+        // Not the place that decides on the arm: a sample has runs of both.
+        self.sample >= 1.0 || place(&format!("sample {outermost}")) < self.sample
+    }
 }
 
-impl Default for Overflow {
-    fn default() -> Self {
-        Self::Block(Duration::from_secs(1))
+impl Settings {
+    /// Whether the end of the process waits for pending runs.
+    pub(crate) fn waits_at_exit(&self) -> bool {
+        #[cfg(feature = "flush-at-exit")]
+        return self.flush_at_exit;
+        #[cfg(not(feature = "flush-at-exit"))]
+        return false;
     }
+}
+
+/// What a finished run goes through before it is sent.
+#[derive(Clone)]
+pub(crate) struct BeforeSend(pub(crate) Arc<Filter>);
+
+type Filter = dyn Fn(CreateTrace) -> Option<CreateTrace> + Send + Sync;
+
+impl fmt::Debug for BeforeSend {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("BeforeSend")
+    }
+}
+
+/// What happens to a finished run when the queue is full.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Overflow {
+    /// It is dropped.
+    #[default]
+    Drop,
+    /// The thread that finished it waits for room for at most this long; then the run is dropped. A thread of a
+    /// tokio runtime waits for nothing.
+    Block(Duration),
 }

@@ -20,11 +20,14 @@ pub struct DeliveryStats {
     pub abandoned: u64,
     /// Runs that were discarded.
     pub discarded: u64,
+    /// Runs that [`sample`](crate::ClientBuilder::sample) or [`before_send`](crate::ClientBuilder::before_send) has
+    /// kept back.
+    pub withheld: u64,
     /// Runs that started without their memories because retrieval failed or took too long.
     pub retrievals_failed: u64,
     /// Stored runs whose memory timed out or could not be made.
     pub without_memory: u64,
-    /// The text of the last warning.
+    /// The last problem, as a warning says it.
     pub last_problem: Option<String>,
 }
 
@@ -42,6 +45,7 @@ pub(crate) struct Counters {
     pub(crate) dropped: Counter,
     pub(crate) abandoned: Counter,
     pub(crate) discarded: Counter,
+    pub(crate) withheld: Counter,
     pub(crate) retrievals_failed: Counter,
     pub(crate) without_memory: Counter,
 }

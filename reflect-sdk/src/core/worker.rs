@@ -107,6 +107,11 @@ impl Worker {
     }
 }
 
+/// Whether the caller is on a thread of a tokio runtime, where waiting may hold up other tasks.
+pub(crate) fn on_runtime() -> bool {
+    Handle::try_current().is_ok()
+}
+
 fn launch(id: u64) -> std::io::Result<Running> {
     let runtime = Builder::new_current_thread().enable_all().build()?;
     let handle = runtime.handle().clone();

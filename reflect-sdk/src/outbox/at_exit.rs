@@ -34,15 +34,19 @@ extern "C" fn flush() {
     const LEAST: Duration = Duration::from_millis(500);
 
     let start = Instant::now();
-    let flushed = registry::flush(
-        |settings| settings.flush_at_exit,
-        |settings| settings.shutdown_timeout,
-    );
-    // The jobs of an embedded engine would stay leased.
-    for outbox in &flushed {
+    let outboxes = registry::of(|settings| settings.flush_at_exit);
+    let left = |outbox: &Outbox| {
         let limit = outbox.core.settings.shutdown_timeout;
-        outbox.close(limit.saturating_sub(start.elapsed()).max(LEAST));
+        limit.saturating_sub(start.elapsed())
+    };
+    for outbox in &outboxes {
+        outbox.wait_at_end(left(outbox));
+    }
+    for outbox in &outboxes {
+        outbox.say_what_is_lost();
+        // The jobs of an embedded engine would stay leased.
+        outbox.close(left(outbox).max(LEAST));
     }
     // Dropping the last owner would end the I/O thread, which is pointless now.
-    std::mem::forget(flushed);
+    std::mem::forget(outboxes);
 }

@@ -1,7 +1,7 @@
 //! The queue under thousands of interleavings.
 //!
 //! `queue.rs` is compiled a second time here, on locks that let `shuttle` decide which thread runs
-//! next, with two lanes and a run that is only a name.
+//! next, with small groups and a run that is only a name.
 
 #[expect(clippy::duplicate_mod, reason = "on other locks it is another module")]
 #[path = "queue.rs"]
@@ -60,6 +60,7 @@ mod pending_run {
         pub(super) name: usize,
         pub(super) is_on_disk: bool,
         pub(super) is_in_memory: bool,
+        pub(super) is_unprepared: bool,
         /// The number of attempts that still fail.
         pub(super) faults: usize,
     }
@@ -73,20 +74,24 @@ mod pending_run {
             self.is_on_disk
         }
 
+        pub(super) fn is_unprepared(&self) -> bool {
+            self.is_unprepared
+        }
+
+        pub(super) fn weight(&self) -> usize {
+            1 + self.name % 2
+        }
+
         #[expect(clippy::unused_self, reason = "it is like that of a run")]
         pub(super) fn uncount_attempt(&mut self) {}
-
-        pub(super) fn leave_on_disk(&mut self) -> bool {
-            self.is_in_memory &= !self.is_on_disk;
-            self.is_on_disk
-        }
     }
 }
 
-const LANES: usize = 2;
+const ALONE: usize = 2;
+const TOGETHER: usize = 3;
+const TOGETHER_BYTES: usize = 3;
 const MAX_RETRYING: usize = 1;
 
-use std::collections::VecDeque;
 use std::time::Duration;
 
 // Not explored: the test's own records are no part of the protocol.
@@ -105,39 +110,57 @@ const EVER: Duration = Duration::from_secs(1);
 
 const SCHEDULES: usize = 600;
 
+/// What becomes of a run before it is sent, by its name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Prepared {
+    /// It needs no preparation.
+    Already,
+    InMemory,
+    OnDisk,
+    KeptBack,
+}
+
 struct World {
     queue: Queue,
+    preparation: fn(usize) -> Prepared,
     /// The number of attempts of a run that fail.
     faults: fn(usize) -> usize,
     accepted: Mutex<Vec<usize>>,
+    /// The runs that were sent, or kept back.
     delivered: Mutex<Vec<usize>>,
 }
 
 impl World {
-    fn new(capacity: usize, faults: fn(usize) -> usize) -> Arc<Self> {
+    fn new(
+        capacity: usize,
+        preparation: fn(usize) -> Prepared,
+        faults: fn(usize) -> usize,
+    ) -> Arc<Self> {
         Arc::new(Self {
             queue: Queue::new(capacity, RetryPolicy::default()),
+            preparation,
             faults,
             accepted: Mutex::default(),
             delivered: Mutex::default(),
         })
     }
 
-    fn run(&self, name: usize, is_on_disk: bool) -> PendingRun {
-        PendingRun {
+    fn submit(self: &Arc<Self>, name: usize) {
+        let run = PendingRun {
             name,
-            is_on_disk,
+            is_on_disk: false,
             is_in_memory: true,
+            is_unprepared: (self.preparation)(name) != Prepared::Already,
             faults: (self.faults)(name),
-        }
-    }
-
-    fn submit(self: &Arc<Self>, name: usize, is_on_disk: bool) {
-        let submitted = self.queue.submit(self.run(name, is_on_disk), EVER);
+        };
+        let submitted = self.queue.submit(run, EVER);
         self.accepted.lock().unwrap().push(name);
         match submitted {
             Submission::Accepted => {}
-            Submission::AcceptedFirst => drop(spawn(dispatch(Arc::clone(self)))),
+            Submission::AcceptedFirst => {
+                drop(spawn(prepare(Arc::clone(self))));
+                drop(spawn(send(Arc::clone(self))));
+            }
             Submission::Refused(run) => panic!("{run:?} waited for room and got none"),
         }
     }
@@ -164,65 +187,79 @@ impl World {
     }
 }
 
-/// As in `mod.rs`, except for the delivery and the time, which passes at once.
-async fn dispatch(world: Arc<World>) {
-    let mut now = Instant::now();
+/// As in `sending.rs`, except for the preparation.
+async fn prepare(world: Arc<World>) {
     loop {
-        let (opened, due) = world.queue.open_lanes(now);
-        for first in opened {
-            drop(spawn(lane(Arc::clone(&world), first)));
-        }
-        match due {
-            Some(due) => {
-                shuttle::future::yield_now().await;
-                now = due;
-            }
-            None => world.queue.work().await,
+        for QueuedRun { ticket, mut run } in world.queue.arrivals().await {
+            shuttle::future::yield_now().await;
+            run.is_unprepared = false;
+            let prepared = match (world.preparation)(run.name) {
+                Prepared::KeptBack => {
+                    world.delivered.lock().unwrap().push(run.name);
+                    None
+                }
+                Prepared::OnDisk => {
+                    (run.is_on_disk, run.is_in_memory) = (true, false);
+                    Some(run)
+                }
+                Prepared::InMemory | Prepared::Already => Some(run),
+            };
+            world.queue.prepared(ticket, prepared);
         }
     }
 }
 
-async fn lane(world: Arc<World>, first: QueuedRun) {
-    let mut next = Some(first);
-    while let Some(QueuedRun { ticket, mut run }) = next {
-        shuttle::future::yield_now().await;
-        if run.faults > 0 {
-            run.faults -= 1;
-            let at = Instant::now();
-            let asked = Duration::from_secs(run.name as u64 % 2);
-            let failure = Failure {
-                at,
-                asked,
-                deadline: at + EVER * 60,
-                policy: RetryPolicy::default(),
-            };
-            next = world
-                .queue
-                .fail_and_take(QueuedRun { ticket, run }, failure);
+/// As in `sending.rs`, except for the delivery and the time, which passes at once.
+async fn send(world: Arc<World>) {
+    let mut now = Instant::now();
+    loop {
+        let (group, due) = world.queue.next(now, true);
+        if group.runs.is_empty() {
+            match due {
+                Some(due) => {
+                    shuttle::future::yield_now().await;
+                    now = due;
+                }
+                None => world.queue.work().await,
+            }
             continue;
         }
-        world.delivered.lock().unwrap().push(run.name);
-        world.queue.open_gate(Instant::now(), true);
-        next = world.queue.settle_and_take(ticket);
+        shuttle::future::yield_now().await;
+        let most = if group.together { TOGETHER } else { ALONE + 1 };
+        assert!(group.runs.len() <= most, "{group:?}");
+        let (mut failed, mut is_up) = (Vec::new(), false);
+        for QueuedRun { ticket, mut run } in group.runs {
+            if run.faults == 0 {
+                is_up = true;
+                world.delivered.lock().unwrap().push(run.name);
+                world.queue.settle(ticket);
+                continue;
+            }
+            run.faults -= 1;
+            let failure = Failure {
+                at: now,
+                asked: Duration::from_secs(run.name as u64 % 2),
+                deadline: now + EVER * 60,
+                policy: RetryPolicy::default(),
+            };
+            failed.push((QueuedRun { ticket, run }, failure));
+        }
+        world.queue.attempted(failed, is_up, now);
     }
 }
 
 /// Two threads submit three runs each while a third one flushes twice.
-fn explore(capacity: usize, on_disk: fn(usize) -> bool, flush: fn(&Queue)) {
-    explore_with_faults(capacity, on_disk, |_| 0, flush);
-}
-
-fn explore_with_faults(
+fn explore(
     capacity: usize,
-    on_disk: fn(usize) -> bool,
+    preparation: fn(usize) -> Prepared,
     faults: fn(usize) -> usize,
     flush: fn(&Queue),
 ) {
     let scenario = move || {
-        let world = World::new(capacity, faults);
+        let world = World::new(capacity, preparation, faults);
         let producers = [0..3, 3..6].map(|names| {
             let world = Arc::clone(&world);
-            thread::spawn(move || names.for_each(|name| world.submit(name, on_disk(name))))
+            thread::spawn(move || names.for_each(|name| world.submit(name)))
         });
         for _ in 0..2 {
             world.check_flush(|| flush(&world.queue));
@@ -239,82 +276,65 @@ fn explore_with_faults(
 }
 
 fn flush_blocking(queue: &Queue) {
-    queue.open_gate(Instant::now(), false);
+    queue.open_gate(Instant::now());
     let _ = sync::block_on(queue.settled_up_to(queue.mark()), EVER);
 }
 
 fn flush_async(queue: &Queue) {
-    queue.open_gate(Instant::now(), false);
+    queue.open_gate(Instant::now());
     block_on(queue.settled_up_to(queue.mark()));
 }
 
 #[test]
 fn a_blocking_flush_misses_nothing_and_nothing_is_lost_or_settled_twice() {
-    explore(100, |_| false, flush_blocking);
+    explore(100, |_| Prepared::Already, |_| 0, flush_blocking);
 }
 
 #[test]
 fn an_async_flush_misses_nothing_and_nothing_is_lost_or_settled_twice() {
-    explore(100, |_| false, flush_async);
+    explore(100, |_| Prepared::Already, |_| 0, flush_async);
 }
 
 #[test]
-fn a_waiter_for_room_gets_it_and_runs_on_disk_need_none() {
-    explore(1, |name| name % 3 == 0, flush_blocking);
+fn who_waits_for_room_gets_it() {
+    explore(1, |_| Prepared::Already, |_| 0, flush_blocking);
+}
+
+#[test]
+fn runs_are_prepared_before_they_are_sent_and_make_room() {
+    const EACH: [Prepared; 3] = [Prepared::InMemory, Prepared::OnDisk, Prepared::KeptBack];
+    for capacity in [1, 100] {
+        explore(capacity, |name| EACH[name % 3], |_| 0, flush_blocking);
+        explore(
+            capacity,
+            |name| EACH[name % 2],
+            |name| name % 2,
+            flush_async,
+        );
+    }
 }
 
 #[test]
 fn runs_that_fail_are_delivered_and_block_no_others() {
-    explore_with_faults(100, |_| false, |name| name % 3, flush_blocking);
-    explore_with_faults(100, |_| false, |_| 1, flush_async);
-    explore_with_faults(1, |name| name % 3 == 0, |name| 2 - name % 3, flush_blocking);
-}
-
-#[test]
-fn room_goes_to_the_run_that_has_waited_longest_and_newcomers_do_not_overtake() {
-    let scenario = || {
-        let world = World::new(1, |_| 0);
-        let first = world.queue.submit(world.run(0, false), EVER);
-        assert!(matches!(first, Submission::AcceptedFirst));
-        let mut threads = Vec::new();
-        let mut come = |name| {
-            let world = Arc::clone(&world);
-            threads.push(thread::spawn(move || world.submit(name, false)));
-        };
-        for name in 1..4 {
-            come(name);
-            while world.queue.in_line() < name {
-                thread::yield_now();
-            }
-        }
-        // There is room from now on, for as long as runs are taken.
-        let mut opened = VecDeque::from(world.queue.open_lanes(Instant::now()).0);
-        come(4);
-        let mut order = Vec::new();
-        while order.len() < 5 {
-            let Some(QueuedRun { ticket, run }) = opened.pop_front() else {
-                thread::yield_now();
-                opened.extend(world.queue.open_lanes(Instant::now()).0);
-                continue;
-            };
-            order.push(run.name);
-            opened.extend(world.queue.settle_and_take(ticket));
-        }
-        assert_eq!(order, [0, 1, 2, 3, 4]);
-        for thread in threads {
-            thread.join().unwrap();
-        }
-    };
-    shuttle::check_random(scenario, SCHEDULES);
-    shuttle::check_pct(scenario, SCHEDULES, 3);
+    let already = |_| Prepared::Already;
+    explore(100, already, |name| name % 3, flush_blocking);
+    explore(100, already, |_| 1, flush_async);
+    explore(1, already, |name| 2 - name % 3, flush_blocking);
 }
 
 /// The thread cannot be started at first: waiters return, and the next run starts it.
 #[test]
 fn abandoned_runs_are_settled_for_their_waiters() {
     let scenario = || {
-        let world = World::new(100, |_| 0);
-        let submitted = world.queue.submit(world.run(0, false), EVER);
+        let world = World::new(100, |_| Prepared::Already, |_| 0);
+        let run = PendingRun {
+            name: 0,
+            is_on_disk: false,
+            is_in_memory: true,
+            is_unprepared: false,
+            faults: 0,
+        };
+        let submitted = world.queue.submit(run, EVER);
         assert!(matches!(submitted, Submission::AcceptedFirst));
         let mark = world.queue.mark();
         let waiting = [flush_blocking, flush_async].map(|flush| {
@@ -326,7 +346,7 @@ fn abandoned_runs_are_settled_for_their_waiters() {
             world.queue.settle(ticket);
         }
         assert!(world.queue.is_settled(mark));
-        world.submit(1, false);
+        world.submit(1);
         for thread in waiting {
             thread.join().unwrap();
         }
@@ -334,4 +354,5 @@ fn abandoned_runs_are_settled_for_their_waiters() {
         world.check_end(2);
     };
     shuttle::check_random(scenario, SCHEDULES);
+    shuttle::check_pct(scenario, SCHEDULES, 3);
 }

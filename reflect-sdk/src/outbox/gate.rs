@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-use crate::core::RetryPolicy;
+use crate::core::{Pause, RetryPolicy};
 
 /// Runs that have failed wait behind the gate.
 ///
@@ -15,10 +15,8 @@ use crate::core::RetryPolicy;
 #[derive(Debug)]
 pub(super) struct Gate<T> {
     behind: VecDeque<Behind<T>>,
-    /// The number of pauses since nothing was behind the gate.
-    pauses: u32,
-    /// When the next probe is due.
-    probe: Option<Instant>,
+    /// The time until the next probe.
+    pause: Pause,
     /// Nothing passes before, as the server has asked.
     held: Option<Instant>,
 }
@@ -47,8 +45,7 @@ impl<T> Default for Gate<T> {
     fn default() -> Self {
         Self {
             behind: VecDeque::new(),
-            pauses: 0,
-            probe: None,
+            pause: Pause::default(),
             held: None,
         }
     }
@@ -69,32 +66,34 @@ impl<T> Gate<T> {
         if !failure.asked.is_zero() {
             self.held = self.held.max(Some(failure.at + failure.asked));
         }
-        if self.probe.is_none() {
-            self.pause(failure.at, failure.policy);
+        if self.pause.until().is_none() {
+            self.pause.begin(failure.at, failure.policy);
         }
-        self.probe = self.probe.max(self.held);
+        if let Some(held) = self.held {
+            self.pause.extend(held);
+        }
     }
 
     /// When something has to be let through.
     pub(super) fn due(&self) -> Option<Instant> {
         let last = self.behind.iter().map(|behind| behind.deadline).min()?;
-        Some(self.probe.map_or(last, |probe| probe.min(last)))
+        Some(self.pause.until().map_or(last, |probe| probe.min(last)))
     }
 
     /// Lets the probe through, if it is due, and what has no time left to wait.
     pub(super) fn open(&mut self, now: Instant, policy: RetryPolicy) -> Vec<T> {
         let mut passed = self.pass(|behind| behind.deadline <= now);
-        if self.probe.is_some_and(|probe| probe <= now) {
+        if self.pause.until().is_some_and(|probe| probe <= now) {
             self.held = None;
             if let Some(probe) = self.behind.pop_front() {
                 passed.push(probe.item);
             }
-            self.probe = None;
             for behind in &mut self.behind {
                 behind.suspect = false;
             }
+            self.pause.end();
             if !self.behind.is_empty() {
-                self.pause(now, policy);
+                self.pause.begin(now, policy);
             }
         }
         self.rest();
@@ -119,22 +118,18 @@ impl<T> Gate<T> {
         passed.into_iter().map(|behind| behind.item).collect()
     }
 
-    fn pause(&mut self, now: Instant, policy: RetryPolicy) {
-        self.pauses = self.pauses.saturating_add(1);
-        self.probe = Some(now + policy.wait(self.pauses));
-    }
-
     /// Forgets the time of the next probe where there is none to send.
     fn rest(&mut self) {
         if self.behind.is_empty() {
-            self.probe = None;
+            self.pause.end();
         }
     }
 
     /// Begins with short pauses again: nothing is behind the gate, and Reflect takes runs.
     pub(super) fn recover(&mut self) {
         if self.behind.is_empty() {
-            (self.pauses, self.held) = (0, None);
+            self.pause.forget();
+            self.held = None;
         }
     }
 }

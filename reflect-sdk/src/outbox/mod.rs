@@ -11,26 +11,30 @@ mod pending_run;
 mod queue;
 #[cfg(any(feature = "flush-at-exit", feature = "panic-hook"))]
 pub(crate) mod registry;
+mod sending;
+mod weight;
 
-use std::sync::{Arc, Weak};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use tokio::time::{Instant, sleep, timeout, timeout_at};
+use reflect_types::CreateTraces;
+use tokio::time::{Instant, timeout};
 
 pub(crate) use self::delivery::Delivery;
 pub(crate) use self::pending_run::PendingRun;
-use self::pending_run::{Progress, report_failure};
 use self::queue::{Queue, QueuedRun, Submission};
-use crate::core::{Cause, Core, DeliveryStats, Overflow, block_on};
+use crate::core::{Cause, Core, DeliveryStats, Overflow, block_on, on_runtime};
 use crate::error::Error;
 use crate::spool::Spool;
 
-/// The number of runs that are sent at the same time.
-const LANES: usize = 8;
+/// The most runs in a request, and about the most bytes of one with several.
+const TOGETHER: usize = CreateTraces::MAX_TRACES;
+const TOGETHER_BYTES: usize = 1_000_000;
+/// The number of requests with one run that are sent at the same time.
+const ALONE: usize = 8;
 /// The number of runs that may have failed, and wait for another attempt, before no more are begun.
 const MAX_RETRYING: usize = 64;
-/// The pause after which a spooled run is sent again that could not be sent within its time.
-const SPOOLED_RETRY: Duration = Duration::from_secs(60);
 
 /// The locks of the queue; its exploration test has others.
 mod sync {
@@ -43,8 +47,8 @@ mod sync {
 
 /// Sends finished runs in the background. Cheap to clone.
 ///
-/// A pending run holds the core, and so the I/O thread; the dispatcher on that thread holds the
-/// queues. So an outbox outlives the last handle of its client until its runs are settled.
+/// A pending run holds the core, and so the I/O thread; what empties the queue, on that thread, holds the
+/// queue. So an outbox outlives the last handle of its client until its runs are settled.
 #[derive(Clone, Debug)]
 pub(crate) struct Outbox {
     core: Arc<Core>,
@@ -67,13 +71,6 @@ impl Outbox {
         (!self.core.is_forked()).then_some(&*self.queue)
     }
 
-    /// Takes a finished run, and spools it where there is a spool. It returns immediately, except when the
-    /// queue is full and [`Overflow::Block`] is set.
-    pub(crate) fn submit(&self, mut run: PendingRun) {
-        run.keep_on_disk();
-        self.enqueue(run);
-    }
-
     /// Sends what an earlier client had to leave on disk. Nothing is started if there is nothing.
     pub(crate) fn send_left_overs(&self) {
         let Some(spool) = &self.core.spool else {
@@ -81,7 +78,7 @@ impl Outbox {
         };
         let left = spool.take_over();
         for entry in left.entries {
-            self.enqueue(PendingRun::left_over(Arc::clone(&self.core), entry));
+            self.submit(PendingRun::left_over(Arc::clone(&self.core), entry));
         }
         if let Some(error) = left.problem {
             let what = format!("some spooled runs cannot be sent: {error}");
@@ -97,21 +94,21 @@ impl Outbox {
         }
     }
 
-    fn enqueue(&self, run: PendingRun) {
+    /// Takes a finished run. It returns immediately, except on a thread outside of a runtime when the queue is full and
+    /// [`Overflow::Block`] is set.
+    pub(crate) fn submit(&self, run: PendingRun) {
         if let Err(error) = self.core.transport() {
-            run.give_up(error);
+            run.put_off(error);
             return;
         }
-        let worker = self.core.worker();
         let patience = match self.core.settings.overflow {
-            Overflow::Block(limit) if !worker.is_this_thread() => limit,
-            // Only this thread makes room.
+            Overflow::Block(limit) if !on_runtime() => limit,
             _ => Duration::ZERO,
         };
         match self.queue.submit(run, patience) {
             Submission::Accepted => {}
             Submission::AcceptedFirst => {
-                if let Err(error) = worker.detach(dispatch(Arc::clone(&self.queue))) {
+                if let Err(error) = self.start() {
                     self.fail_all(&error);
                 }
             }
@@ -119,17 +116,27 @@ impl Outbox {
         }
     }
 
+    /// Starts what empties the queue.
+    fn start(&self) -> Result<(), Error> {
+        let (worker, settings) = (self.core.worker(), &self.core.settings);
+        if settings.before_send.is_some() || self.core.spool.is_some() {
+            worker.detach(sending::prepare(Arc::clone(&self.queue)))?;
+        }
+        worker.detach(sending::send(Arc::clone(&self.queue)))
+    }
+
     /// Closes the transport within `limit`, if it was used.
     pub(crate) fn close(&self, limit: Duration) {
-        let (Ok(transport), true) = (self.core.transport(), self.core.worker().is_running()) else {
+        let worker = self.core.worker();
+        if !worker.is_running() {
             return;
-        };
-        let transport = Arc::clone(transport);
+        }
+        let core = Arc::clone(&self.core);
         let closing = async move {
-            transport.close_within(limit).await;
+            core.close(limit).await;
             Ok(())
         };
-        if let Err(error) = self.core.worker().wait(closing, limit) {
+        if let Err(error) = worker.wait(closing, limit) {
             tracing::debug!(target: "reflect", %error, "the transport was not closed");
         }
     }
@@ -150,7 +157,7 @@ impl Outbox {
         if self.queue.is_settled(mark) || limit.is_zero() {
             return;
         }
-        self.queue.open_gate(Instant::now(), false);
+        self.queue.open_gate(Instant::now());
         let queue = Arc::clone(&self.queue);
         // On the I/O thread, where a clock is certain.
         let waiting = self.core.worker().spawn(async move {
@@ -168,10 +175,57 @@ impl Outbox {
     pub(crate) fn wait_blocking(&self, limit: Duration) {
         let Some(queue) = self.own() else { return };
         if !limit.is_zero() && !self.core.worker().is_this_thread() {
-            queue.open_gate(Instant::now(), false);
+            queue.open_gate(Instant::now());
             // Whether the time was up shows in what is left.
             let _ = block_on(queue.settled_up_to(queue.mark()), limit);
         }
+    }
+
+    /// Waits as the end of the client or of the process does: for at most `limit`, and once for the same runs.
+    pub(crate) fn wait_at_end(&self, limit: Duration) {
+        let Some(mark) = self.mark() else { return };
+        if self.core.waited_for.swap(mark, Ordering::Relaxed) < mark {
+            self.wait_blocking(limit);
+        }
+    }
+
+    /// Ends with the last handle of the client: waits for pending runs, and closes the transport if there are none
+    /// left. On a thread of a runtime this goes on in the background.
+    pub(crate) fn end(&self) {
+        let (limit, worker) = (self.core.settings.shutdown_timeout, self.core.worker());
+        if !on_runtime() {
+            self.wait_at_end(limit);
+            // Runs may still be on their way through the transport.
+            if self.is_idle() {
+                self.close(limit);
+            }
+        } else if worker.is_running() && !self.core.is_forked() {
+            let outbox = self.clone();
+            let ending = async move {
+                outbox.wait(outbox.queue.mark(), limit).await;
+                if outbox.is_idle() {
+                    outbox.core.close(limit).await;
+                }
+            };
+            if let Err(error) = worker.detach(ending) {
+                tracing::debug!(target: "reflect", %error, "the transport was not closed");
+            }
+        }
+    }
+
+    /// Says what the end of the process loses, after it has waited.
+    #[cfg(feature = "flush-at-exit")]
+    pub(crate) fn say_what_is_lost(&self) {
+        let lost = self.own().map_or(0, Queue::not_on_disk);
+        if lost == 0 {
+            return;
+        }
+        let why = self.core.notices.last_problem();
+        let why = why.unwrap_or_else(|| "there was no time".to_owned());
+        crate::core::print(&format!(
+            "{lost} finished runs were not sent before the end: {why}. `.spool(dir)` of the client keeps such runs on \
+             disk for the next one, `.shutdown_timeout(…)` waits longer"
+        ));
     }
 
     pub(crate) fn stats(&self) -> DeliveryStats {
@@ -184,6 +238,7 @@ impl Outbox {
             pending: self.own().map_or(0, Queue::not_on_disk),
             abandoned: counters.abandoned.get(),
             discarded: counters.discarded.get(),
+            withheld: counters.withheld.get(),
             retrievals_failed: counters.retrievals_failed.get(),
             without_memory: counters.without_memory.get(),
             last_problem: self.core.notices.last_problem(),
@@ -193,63 +248,9 @@ impl Outbox {
     /// Fails every waiting run, because the I/O thread cannot be started.
     fn fail_all(&self, error: &Error) {
         for QueuedRun { ticket, run } in self.queue.abandon() {
-            run.give_up(error.clone());
+            run.put_off(error.clone());
             // Last, so that a waiter finds it counted.
             self.queue.settle(ticket);
         }
     }
-}
-
-async fn dispatch(queue: Arc<Queue>) {
-    loop {
-        let (opened, due) = queue.open_lanes(Instant::now());
-        for first in opened {
-            tokio::spawn(lane(Arc::clone(&queue), first));
-        }
-        match due {
-            // Whether there is work or the time has come, the queue knows.
-            Some(due) => drop(timeout_at(due, queue.work()).await),
-            None => queue.work().await,
-        }
-    }
-}
-
-/// Sends one run after the other until none is left. One that has to be sent again waits elsewhere, so
-/// that runs that Reflect cannot take do not delay others.
-async fn lane(queue: Arc<Queue>, first: QueuedRun) {
-    let mut next = Some(first);
-    while let Some(QueuedRun { ticket, run }) = next {
-        let (core, delivery) = (Arc::clone(run.core()), Arc::clone(run.delivery()));
-        let twin = run.spooled_twin();
-        // A task of its own, so that a panic in a transport ends this run alone.
-        match tokio::spawn(run.deliver()).await {
-            Ok(Progress::Failed(run, failure)) => {
-                next = queue.fail_and_take(QueuedRun { ticket, run: *run }, failure);
-                continue;
-            }
-            Ok(Progress::Arrived) => queue.open_gate(Instant::now(), true),
-            Ok(Progress::Settled) => {}
-            Ok(Progress::PutOff) => try_later(&core, &queue, twin),
-            Err(panic) => {
-                let error = Error::Worker(format!("sending the run failed: {panic}"));
-                report_failure(&core, &delivery, error, twin.is_some());
-                try_later(&core, &queue, twin);
-            }
-        }
-        drop(core);
-        next = queue.settle_and_take(ticket);
-    }
-}
-
-/// Sends a spooled run again after a while. If the client is gone by then, the next one sends it.
-fn try_later(core: &Arc<Core>, queue: &Arc<Queue>, twin: Option<pending_run::SpooledRun>) {
-    let Some(twin) = twin else { return };
-    let (core, queue): (Weak<Core>, _) = (Arc::downgrade(core), Arc::clone(queue));
-    tokio::spawn(async move {
-        sleep(SPOOLED_RETRY).await;
-        if let Some(core) = core.upgrade() {
-            let run = twin.into_pending(Arc::clone(&core));
-            Outbox { core, queue }.enqueue(run);
-        }
-    });
 }

@@ -1,15 +1,17 @@
 //! One finished run and its delivery.
 
 use std::mem;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::Duration;
 
-use reflect_types::{CreateTrace, IngestStatus, Request, TraceReceipt, Validate};
-use tokio::time::{Instant, timeout};
+use reflect_types::{CreateTrace, IngestStatus, TraceReceipt, Validate};
+use tokio::time::Instant;
 
 use super::delivery::Delivery;
 use super::gate::Failure;
-use crate::core::{Cause, Core, Polling, far, wait_for};
+use super::weight;
+use crate::core::{BeforeSend, Cause, Core, Polling, far, wait_for};
 use crate::error::{Error, Result};
 use crate::spool::{Entry, Missing};
 
@@ -17,7 +19,8 @@ use crate::spool::{Entry, Missing};
 #[derive(Debug)]
 pub(crate) struct PendingRun {
     core: Arc<Core>,
-    content: Content,
+    /// `None` while it is on disk alone.
+    trace: Option<Box<CreateTrace>>,
     delivery: Arc<Delivery>,
     /// The time that a caller waits for the memory.
     until_learned: Option<Duration>,
@@ -28,24 +31,15 @@ pub(crate) struct PendingRun {
     deadline: Option<Instant>,
 }
 
-#[derive(Debug)]
-enum Content {
-    Trace(Box<CreateTrace>),
-    /// Read when the run is sent.
-    OnDisk,
-}
-
-/// The state of a run after an attempt.
+/// What has become of a run.
 #[derive(Debug)]
 pub(super) enum Progress {
-    /// Reflect has taken it.
-    Arrived,
-    /// It never will arrive, or another process sends it.
+    /// It has arrived, never will, or another process sends it.
     Settled,
     /// It is to be sent again.
-    Failed(Box<PendingRun>, Failure),
+    Failed(PendingRun, Failure),
     /// It was not sent within its time. If it is on disk it may be sent later.
-    PutOff,
+    PutOff(Option<SpooledRun>),
 }
 
 /// A run that can be sent again from its file.
@@ -74,7 +68,7 @@ impl PendingRun {
     ) -> Self {
         Self {
             core,
-            content: Content::Trace(Box::new(trace)),
+            trace: Some(Box::new(trace)),
             delivery,
             until_learned,
             entry: None,
@@ -87,7 +81,7 @@ impl PendingRun {
     pub(super) fn left_over(core: Arc<Core>, entry: Entry) -> Self {
         Self {
             core,
-            content: Content::OnDisk,
+            trace: None,
             delivery: Arc::default(),
             until_learned: None,
             entry: Some(entry),
@@ -96,46 +90,76 @@ impl PendingRun {
         }
     }
 
-    /// Writes the run to disk, where there is a spool. If that fails it is sent from memory alone.
-    pub(super) fn keep_on_disk(&mut self) {
-        if let (Some(spool), Content::Trace(trace)) = (&self.core.spool, &self.content) {
-            match spool.keep(trace) {
-                Ok(entry) => self.entry = Some(entry),
-                Err(error) => self.core.notices.warn(
-                    Cause::Spool,
-                    format_args!("a run could not be written to the spool: {error}"),
-                ),
-            }
-        }
-    }
-
     pub(super) fn core(&self) -> &Arc<Core> {
         &self.core
     }
 
-    pub(super) fn delivery(&self) -> &Arc<Delivery> {
-        &self.delivery
-    }
-
     pub(super) fn is_in_memory(&self) -> bool {
-        matches!(self.content, Content::Trace(_))
+        self.trace.is_some()
     }
 
     pub(super) fn is_on_disk(&self) -> bool {
         self.entry.is_some()
     }
 
-    /// Frees the memory of a run on disk; `false` if it is not on disk.
-    pub(super) fn leave_on_disk(&mut self) -> bool {
-        if self.is_on_disk() {
-            self.content = Content::OnDisk;
+    /// Whether it goes through `before_send`, or is written to disk, before it is sent.
+    pub(super) fn is_unprepared(&self) -> bool {
+        let core = &self.core;
+        !self.is_on_disk() && (core.settings.before_send.is_some() || core.spool.is_some())
+    }
+
+    /// About how many bytes it sends.
+    pub(super) fn weight(&self) -> usize {
+        match (&self.trace, &self.entry) {
+            (Some(trace), _) => weight::of(trace),
+            (None, Some(entry)) => entry.size(),
+            (None, None) => 0,
         }
-        self.is_on_disk()
     }
 
     /// Takes a failed attempt back, because the next one comes before its time.
     pub(super) fn uncount_attempt(&mut self) {
         self.failed = self.failed.saturating_sub(1);
+    }
+
+    /// Passes the run through `before_send` and writes it to disk, as the client is set; `None` if it is kept back.
+    /// This blocks.
+    pub(super) fn prepare(mut self) -> Option<Self> {
+        if let Some(filter) = &self.core.settings.before_send {
+            let filtered = self.trace.take().map(|trace| filtered(filter, *trace));
+            match filtered {
+                Some(Err(Panicked)) => {
+                    let why = "`before_send` panicked, and the run may hold what was to be removed";
+                    self.lose(Cause::BeforeSend, Error::NotRecorded(why.to_owned()));
+                    return None;
+                }
+                Some(Ok(Some(trace))) => self.trace = Some(Box::new(trace)),
+                Some(Ok(None)) | None => {
+                    self.core.counters.withheld.add_one();
+                    let why = "`before_send` kept it back".to_owned();
+                    self.delivery.settle(Err(Error::NotRecorded(why)));
+                    return None;
+                }
+            }
+        }
+        self.keep_on_disk();
+        Some(self)
+    }
+
+    /// Moves the run to disk, where there is a spool. If that fails it is sent from memory alone.
+    fn keep_on_disk(&mut self) {
+        if let (Some(spool), Some(trace)) = (&self.core.spool, &self.trace) {
+            match spool.keep(trace) {
+                Ok(entry) => {
+                    self.entry = Some(entry);
+                    self.trace = None;
+                }
+                Err(error) => self.core.notices.warn(
+                    Cause::Spool,
+                    format_args!("a run could not be written to the spool: {error}"),
+                ),
+            }
+        }
     }
 
     pub(super) fn drop_for_lack_of_room(self) {
@@ -149,52 +173,13 @@ impl PendingRun {
         self.delivery.settle(Err(Error::NotRecorded(why)));
     }
 
-    pub(super) fn give_up(self, error: Error) {
-        report_failure(&self.core, &self.delivery, error, self.is_on_disk());
-    }
-
-    /// Makes one attempt to send the run.
-    pub(super) async fn deliver(mut self) -> Progress {
-        let mut trace = match self.unpack() {
-            Ok(trace) => trace,
-            Err(progress) => return progress,
+    /// The trace to send, from memory or from disk, which blocks.
+    pub(super) fn unpack(&mut self) -> Result<CreateTrace, Progress> {
+        let mut trace = match self.trace.take() {
+            Some(trace) => *trace,
+            None => self.load()?,
         };
-        self.shorten(&mut trace);
-        let trace = Request::from(trace);
-        let outcome = self.send(&trace).await;
-        let failure = outcome.as_ref().err().and_then(|error| self.again(error));
-        let Request::CreateTrace(trace) = trace else {
-            return Progress::Settled;
-        };
-        match (outcome, failure) {
-            (Ok(receipt), _) => {
-                self.clear_disk();
-                self.core.counters.sent.add_one();
-                let limit = self.until_learned.filter(|_| trace.review.is_some());
-                settle(&self.core, self.delivery, receipt, limit);
-                Progress::Arrived
-            }
-            (Err(_), Some(failure)) => {
-                // What is on disk is read again rather than kept in memory.
-                if !self.is_on_disk() {
-                    self.content = Content::Trace(Box::new(trace));
-                }
-                Progress::Failed(Box::new(self), failure)
-            }
-            (Err(error), None) if error.is_refusal() => {
-                self.reject(&trace, &error);
-                report_failure(&self.core, &self.delivery, error, false);
-                Progress::Settled
-            }
-            (Err(error), None) => {
-                report_failure(&self.core, &self.delivery, error, self.is_on_disk());
-                Progress::PutOff
-            }
-        }
-    }
-
-    /// Cuts what the server would refuse: most of a long run is worth more than none of it.
-    fn shorten(&self, trace: &mut CreateTrace) {
+        // Most of a long run is worth more than none of it.
         let cut = trace.shorten();
         if !cut.is_empty() {
             let what = format!(
@@ -203,47 +188,19 @@ impl PendingRun {
             );
             self.core.notices.warn(Cause::Shortened, what);
         }
-    }
-
-    async fn send(&mut self, request: &Request) -> Result<TraceReceipt> {
-        /// The time of the last attempt, if the deadline has passed already.
-        const LAST: Duration = Duration::from_secs(10);
-
-        let core = &self.core;
-        let limit = core.settings.submit_deadline;
-        let at_least = self.deadline.map_or(Duration::ZERO, |_| LAST);
-        let deadline = *self.deadline.get_or_insert_with(|| far(limit));
-        let left = deadline.saturating_duration_since(Instant::now());
-        let sending = async {
-            request.validate()?;
-            let reply = core.transport()?.call(&core.project, request).await?;
-            Core::expect::<CreateTrace>(reply)
-        };
-        let sent = timeout(left.max(at_least), sending).await;
-        sent.unwrap_or_else(|_| Err(Error::timeout("the call to Reflect", limit)))
-    }
-
-    /// Counts a failed attempt. `None` if it was the last one.
-    fn again(&mut self, error: &Error) -> Option<Failure> {
-        let (now, policy) = (Instant::now(), self.core.settings.submit_retry);
-        let deadline = self.deadline.filter(|deadline| now < *deadline)?;
-        self.failed += 1;
-        let again = error.is_retryable() && policy.allows(self.failed);
-        tracing::debug!(target: "reflect", %error, failed = self.failed, again, "an attempt failed");
-        again.then(|| Failure {
-            at: now,
-            asked: error.retry_after().unwrap_or_default(),
-            deadline,
-            policy,
-        })
-    }
-
-    /// The trace, from memory or from disk.
-    fn unpack(&mut self) -> Result<CreateTrace, Progress> {
-        if let Content::Trace(trace) = mem::replace(&mut self.content, Content::OnDisk) {
-            return Ok(*trace);
+        match trace.validate() {
+            Ok(()) => Ok(trace),
+            Err(invalid) => {
+                self.refuse(&trace, invalid.into());
+                Err(Progress::Settled)
+            }
         }
+    }
+
+    fn load(&mut self) -> Result<CreateTrace, Progress> {
         let (Some(spool), Some(entry)) = (&self.core.spool, &self.entry) else {
+            let nowhere = Error::Worker("the run is neither in memory nor on disk".to_owned());
+            self.lose(Cause::Submission, nowhere);
             return Err(Progress::Settled);
         };
         let why = match spool.load(entry) {
@@ -254,13 +211,70 @@ impl PendingRun {
                 self.core.notices.warn(Cause::Unreadable, &why);
                 why
             }
-            Err(Missing::NotNow(why)) => {
-                report_failure(&self.core, &self.delivery, Error::Worker(why), true);
-                return Err(Progress::PutOff);
-            }
+            Err(Missing::NotNow(why)) => return Err(self.put_off(Error::Worker(why))),
         };
         self.delivery.settle(Err(Error::NotRecorded(why)));
         Err(Progress::Settled)
+    }
+
+    /// The time that the next attempt may take, which ends with the time of the run; the last one gets a little
+    /// more.
+    pub(super) fn begin_attempt(&mut self) -> Duration {
+        /// The time of the last attempt, if the deadline has passed already.
+        const LAST: Duration = Duration::from_secs(10);
+
+        let at_least = self.deadline.map_or(Duration::ZERO, |_| LAST);
+        let limit = self.core.settings.submit_deadline;
+        let deadline = *self.deadline.get_or_insert_with(|| far(limit));
+        let left = deadline.saturating_duration_since(Instant::now());
+        left.max(at_least)
+    }
+
+    /// Ends an attempt to send the trace. This blocks, if the run is on disk.
+    pub(super) fn end_attempt(
+        mut self,
+        trace: CreateTrace,
+        outcome: Result<TraceReceipt>,
+    ) -> Progress {
+        let error = match outcome {
+            Ok(receipt) => {
+                self.clear_disk();
+                self.core.counters.sent.add_one();
+                let limit = self.until_learned.filter(|_| trace.review.is_some());
+                settle(&self.core, self.delivery, receipt, limit);
+                return Progress::Settled;
+            }
+            Err(error) if error.is_refusal() => {
+                self.refuse(&trace, error);
+                return Progress::Settled;
+            }
+            Err(error) => error,
+        };
+        match self.again(&error) {
+            Some(failure) => {
+                // What is on disk is read again rather than kept in memory.
+                if !self.is_on_disk() {
+                    self.trace = Some(Box::new(trace));
+                }
+                Progress::Failed(self, failure)
+            }
+            None => self.put_off(error),
+        }
+    }
+
+    /// Counts a failed attempt. `None` if it was the last one.
+    fn again(&mut self, error: &Error) -> Option<Failure> {
+        let (now, policy) = (Instant::now(), self.core.settings.submit_retry);
+        let deadline = self.deadline.filter(|deadline| now < *deadline)?;
+        self.failed += 1;
+        let again = error.may_pass() && policy.allows(self.failed);
+        tracing::debug!(target: "reflect", %error, failed = self.failed, again, "an attempt failed");
+        again.then(|| Failure {
+            at: now,
+            asked: error.retry_after().unwrap_or_default(),
+            deadline,
+            policy,
+        })
     }
 
     /// Removes the file of a run that has arrived.
@@ -276,20 +290,59 @@ impl PendingRun {
         }
     }
 
-    fn reject(&self, trace: &CreateTrace, why: &Error) {
+    /// Gives up a run that is itself at fault.
+    fn refuse(&self, trace: &CreateTrace, error: Error) {
         if let (Some(spool), Some(entry)) = (&self.core.spool, &self.entry) {
-            if let Err(error) = spool.reject(entry, trace, &why.to_string()) {
+            if let Err(error) = spool.reject(entry, trace, &error.to_string()) {
                 let what = format!("a refused run could not be moved aside: {error}");
                 self.core.notices.warn(Cause::Spool, what);
             }
         }
+        self.lose(Cause::Refused, error);
     }
 
-    /// The run for a later attempt, if it is on disk.
-    pub(super) fn spooled_twin(&self) -> Option<SpooledRun> {
+    /// Gives up sending a run. One on disk is not lost.
+    pub(super) fn put_off(&self, error: Error) -> Progress {
+        let Some(entry) = self.entry.clone() else {
+            self.lose(Cause::Submission, error);
+            return Progress::PutOff(None);
+        };
+        let what = format!("a run could not be sent yet and is kept on disk: {error}");
+        self.core.notices.warn(Cause::Submission, what);
+        self.delivery.settle(Err(error));
         let delivery = Arc::clone(&self.delivery);
-        let entry = self.entry.clone()?;
-        Some(SpooledRun { entry, delivery })
+        Progress::PutOff(Some(SpooledRun { entry, delivery }))
+    }
+
+    fn lose(&self, cause: Cause, error: Error) {
+        self.core.counters.failed.add_one();
+        let what = match &error {
+            Error::NotRecorded(_) => error.to_string(),
+            error => format!("a run was not recorded: {error}"),
+        };
+        self.core.notices.warn(cause, what);
+        // Last, so that a waiter finds it counted.
+        self.delivery.settle(Err(error));
+    }
+}
+
+struct Panicked;
+
+/// What is left of a run, under the key that it had.
+fn filtered(filter: &BeforeSend, trace: CreateTrace) -> Result<Option<CreateTrace>, Panicked> {
+    let key = trace.idempotency_key.clone();
+    let left = catch_unwind(AssertUnwindSafe(|| (filter.0)(trace)));
+    match left {
+        Ok(Some(trace)) => Ok(Some(CreateTrace {
+            idempotency_key: key,
+            ..trace
+        })),
+        Ok(None) => Ok(None),
+        Err(payload) => {
+            // Its destructor may panic too.
+            mem::forget(payload);
+            Err(Panicked)
+        }
     }
 }
 
@@ -306,7 +359,7 @@ fn settle(
     };
     delivery.stored(&receipt.trace_id);
     let core = Arc::clone(core);
-    // Beside the lanes: a slow reflection must not delay the next runs.
+    // By itself: a slow reflection must not delay the next runs.
     tokio::spawn(async move {
         let trace = wait_for(&core, &receipt.trace_id, true, Polling::eager(limit)).await;
         if let Err(error) = &trace {
@@ -319,23 +372,4 @@ fn settle(
             ingest_status: trace.ingest_status,
         }));
     });
-}
-
-/// Counts and reports a run that has not arrived. One on disk is not given up.
-pub(super) fn report_failure(core: &Core, delivery: &Delivery, error: Error, on_disk: bool) {
-    let cause = if error.is_refusal() {
-        Cause::Refused
-    } else {
-        Cause::Submission
-    };
-    if on_disk {
-        let what = format!("a run could not be sent yet and is kept on disk: {error}");
-        core.notices.warn(cause, what);
-    } else {
-        core.counters.failed.add_one();
-        let what = format!("a run was not recorded: {error}");
-        core.notices.warn(cause, what);
-    }
-    // Last, so that a waiter finds it counted.
-    delivery.settle(Err(error));
 }

@@ -14,7 +14,7 @@ use super::gate::{Failure, Gate};
 use super::numbers::Numbers;
 use super::pending_run::PendingRun;
 use super::sync::{Mutex, MutexGuard, Notify, PoisonError, block_on};
-use super::{LANES, MAX_RETRYING};
+use super::{ALONE, MAX_RETRYING, TOGETHER, TOGETHER_BYTES};
 use crate::core::RetryPolicy;
 
 /// The queue, with a record of settled runs.
@@ -27,8 +27,10 @@ pub(super) struct Queue {
     capacity: usize,
     policy: RetryPolicy,
     state: Mutex<State>,
-    /// A run was settled, or one in the line was accepted.
+    /// A run was settled, or there is room for another.
     changed: Notify,
+    /// There is a run to prepare.
+    arrived: Notify,
     /// There is a run to send, or a failure whose time has to be kept.
     work: Notify,
 }
@@ -36,9 +38,9 @@ pub(super) struct Queue {
 /// The result of a submission.
 #[derive(Debug)]
 pub(super) enum Submission {
-    /// The run is queued, and the dispatcher runs.
+    /// The run is queued, and what empties the queue runs.
     Accepted,
-    /// The run is queued, and the caller has to start the dispatcher.
+    /// The run is queued, and the caller has to start what empties the queue.
     AcceptedFirst,
     /// There is no room.
     Refused(PendingRun),
@@ -51,7 +53,7 @@ pub(super) struct QueuedRun {
     pub(super) run: PendingRun,
 }
 
-/// The queue's record of a run in a lane.
+/// The queue's record of a run.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Ticket {
     number: u64,
@@ -60,27 +62,35 @@ pub(super) struct Ticket {
     after_success: bool,
 }
 
+/// Runs that are sent at the same time.
+#[derive(Debug, Default)]
+pub(super) struct Group {
+    pub(super) runs: Vec<QueuedRun>,
+    /// Whether they may travel together; one that has failed before goes alone, as the fault may be its own.
+    pub(super) together: bool,
+}
+
 #[derive(Debug, Default)]
 struct State {
-    /// Runs for which there is no room, whose threads wait; first come, first served.
-    line: VecDeque<(u64, PendingRun)>,
-    /// The number of the next run in the line.
-    next_in_line: u64,
+    /// Runs that are not prepared.
+    arrived: VecDeque<QueuedRun>,
     waiting: VecDeque<QueuedRun>,
     /// Runs that have failed.
     gate: Gate<QueuedRun>,
     /// Runs that the gate has let through.
     retries: VecDeque<QueuedRun>,
-    /// The number of waiting runs that are in memory. Only these count against the capacity: one run
+    /// Whether the next group is of runs that have failed.
+    is_their_turn: bool,
+    /// Whether a group is being sent, and a caller waits for it who came since.
+    is_sending: bool,
+    is_awaited: bool,
+    /// The number of runs that wait in memory. Only these count against the capacity: one run
     /// that Reflect cannot take must not cost the others their room.
     in_memory: usize,
-    /// The number of busy lanes.
-    lanes: usize,
     numbers: Numbers,
     not_on_disk: u64,
-    /// Whether the dispatcher runs, and whether it was woken and has not looked yet.
-    dispatching: bool,
-    woken: bool,
+    /// Whether what empties the queue runs.
+    is_served: bool,
 }
 
 impl Queue {
@@ -90,38 +100,101 @@ impl Queue {
             policy,
             state: Mutex::default(),
             changed: Notify::default(),
+            arrived: Notify::default(),
             work: Notify::default(),
         }
     }
 
-    /// Accepts a run. If the queue is full it waits in line for room, for at most `patience`.
-    pub(super) fn submit(&self, mut run: PendingRun, patience: Duration) -> Submission {
+    /// Accepts a run. If the queue is full it waits for room, for at most `patience`.
+    pub(super) fn submit(&self, run: PendingRun, patience: Duration) -> Submission {
+        let mut run = match self.accept(run) {
+            Submission::Refused(run) if !patience.is_zero() => Some(run),
+            done => return done,
+        };
+        let accepted = block_on(
+            async {
+                loop {
+                    let mut changed = pin!(self.changed.notified());
+                    // Register before looking, so that no change in between is missed.
+                    changed.as_mut().enable();
+                    match run.take().map(|run| self.accept(run)) {
+                        Some(Submission::Refused(refused)) => run = Some(refused),
+                        Some(accepted) => return accepted,
+                        None => return Submission::Accepted,
+                    }
+                    changed.await;
+                }
+            },
+            patience,
+        );
+        match (accepted, run) {
+            (None, Some(run)) => Submission::Refused(run),
+            (accepted, _) => accepted.unwrap_or(Submission::Accepted),
+        }
+    }
+
+    /// Accepts a run if there is room.
+    fn accept(&self, run: PendingRun) -> Submission {
         let mut state = self.lock();
-        if state.in_memory >= self.capacity && !run.leave_on_disk() {
-            if patience.is_zero() {
-                return Submission::Refused(run);
-            }
-            let place = state.queue_up(run);
-            drop(state);
-            let accepted = self.until(|state| !state.is_in_line(place));
-            // Whoever makes room accepts the run, so this thread need not be quick.
-            block_on(accepted, patience);
-            return match self.lock().leave_line(place) {
-                Some(run) => Submission::Refused(run),
-                None => Submission::Accepted,
-            };
+        let is_in_memory = run.is_in_memory();
+        if is_in_memory && state.in_memory >= self.capacity {
+            return Submission::Refused(run);
         }
-        state.accept(run);
-        let wake = state.wakes();
-        let start = !mem::replace(&mut state.dispatching, true);
+        let ticket = Ticket {
+            number: state.numbers.issue(),
+            on_disk: run.is_on_disk(),
+            after_success: false,
+        };
+        state.in_memory += usize::from(is_in_memory);
+        state.not_on_disk += u64::from(!ticket.on_disk);
+        let unprepared = run.is_unprepared();
+        let queued = QueuedRun { ticket, run };
+        if unprepared {
+            state.arrived.push_back(queued);
+        } else {
+            state.waiting.push_back(queued);
+        }
+        let is_first = !mem::replace(&mut state.is_served, true);
         drop(state);
-        if start {
-            return Submission::AcceptedFirst;
-        }
-        if wake {
+        if unprepared {
+            self.arrived.notify_one();
+        } else {
             self.work.notify_one();
         }
-        Submission::Accepted
+        if is_first {
+            Submission::AcceptedFirst
+        } else {
+            Submission::Accepted
+        }
+    }
+
+    /// Waits for runs to prepare. They count as waiting until they are prepared.
+    pub(super) async fn arrivals(&self) -> Vec<QueuedRun> {
+        loop {
+            let arrived = self.lock().take_arrived();
+            if !arrived.is_empty() {
+                return arrived;
+            }
+            self.arrived.notified().await;
+        }
+    }
+
+    /// Queues a prepared run to be sent; one that is kept back is settled.
+    pub(super) fn prepared(&self, mut ticket: Ticket, run: Option<PendingRun>) {
+        let mut state = self.lock();
+        state.in_memory -= 1;
+        if let Some(run) = run {
+            if run.is_on_disk() && !mem::replace(&mut ticket.on_disk, true) {
+                state.not_on_disk -= 1;
+            }
+            state.in_memory += usize::from(run.is_in_memory());
+            state.waiting.push_back(QueuedRun { ticket, run });
+        } else {
+            state.settle(ticket);
+        }
+        drop(state);
+        self.changed.notify_waiters();
+        self.work.notify_one();
     }
 
     /// The number of the next run, for a flush to wait for.
@@ -142,7 +215,15 @@ impl Queue {
 
     /// Waits until all runs before the mark are settled.
     pub(super) async fn settled_up_to(&self, mark: u64) {
-        self.until(|state| state.numbers.are_settled(mark)).await;
+        loop {
+            let mut changed = pin!(self.changed.notified());
+            // Register before looking, so that no change in between is missed.
+            changed.as_mut().enable();
+            if self.is_settled(mark) {
+                return;
+            }
+            changed.await;
+        }
     }
 
     /// The number of unsettled runs that are not on disk.
@@ -155,110 +236,63 @@ impl Queue {
         self.work.notified().await;
     }
 
-    /// The first runs of as many lanes as there is work for, and when there will be more to retry.
-    pub(super) fn open_lanes(&self, now: Instant) -> (Vec<QueuedRun>, Option<Instant>) {
+    /// The runs to send next, if there are any, and when there will be more to retry.
+    pub(super) fn next(&self, now: Instant, together: bool) -> (Group, Option<Instant>) {
         let mut state = self.lock();
-        state.woken = false;
         let due = state.gate.open(now, self.policy);
         state.retry(due, |ticket, _| ticket.after_success = false);
-        let mut opened = Vec::new();
-        while state.lanes < LANES {
-            let Some(next) = state.take(self.capacity) else {
-                break;
-            };
-            state.lanes += 1;
-            opened.push(next);
-        }
+        let group = state.take(together);
+        state.is_sending = !group.runs.is_empty();
         let next = state.gate.due();
         drop(state);
         self.changed.notify_waiters();
-        (opened, next)
+        (group, next)
     }
 
-    /// Settles a run, and takes the next one or closes the lane.
-    pub(super) fn settle_and_take(&self, ticket: Ticket) -> Option<QueuedRun> {
-        let mut state = self.lock();
-        state.settle(ticket);
-        let next = state.take_or_close(self.capacity);
-        // One failed run less may make room for another lane.
-        let wake = state.has_work() && state.wakes();
-        drop(state);
-        self.changed.notify_waiters();
-        if wake {
-            self.work.notify_one();
-        }
-        next
-    }
-
-    /// Puts a run that has failed behind the gate, and takes the next one or closes the lane.
-    pub(super) fn fail_and_take(&self, run: QueuedRun, failure: Failure) -> Option<QueuedRun> {
-        let mut state = self.lock();
-        let suspect = run.ticket.after_success;
-        state.gate.close_behind(run, failure, suspect);
-        let next = state.take_or_close(self.capacity);
-        drop(state);
-        self.changed.notify_waiters();
-        self.work.notify_one();
-        next
-    }
-
-    /// Opens the gate for a caller who waits, or because Reflect has taken a run.
-    pub(super) fn open_gate(&self, now: Instant, after_success: bool) {
-        let mut state = self.lock();
-        let early = state.gate.open_early(now, after_success);
-        if after_success {
-            state.gate.recover();
-        }
-        let wake = !early.is_empty() && state.wakes();
-        state.retry(early, |ticket, run| {
-            ticket.after_success = after_success;
-            run.uncount_attempt();
-        });
-        drop(state);
-        if wake {
-            self.work.notify_one();
-        }
-    }
-
-    /// Takes all waiting runs, because the dispatcher did not start. The next accepted run is the
-    /// first again.
-    pub(super) fn abandon(&self) -> Vec<QueuedRun> {
-        let mut state = self.lock();
-        state.dispatching = false;
-        state.woken = false;
-        // Without a dispatcher no attempt has failed yet.
-        let abandoned = std::iter::from_fn(|| state.take(self.capacity)).collect();
-        drop(state);
-        self.changed.notify_waiters();
-        abandoned
-    }
-
-    /// Settles a run outside the lanes.
+    /// Settles a run.
     pub(super) fn settle(&self, ticket: Ticket) {
         self.lock().settle(ticket);
         self.changed.notify_waiters();
     }
 
-    #[cfg(test)]
-    #[allow(
-        dead_code,
-        reason = "only the exploration, which compiles this again, looks at it"
-    )]
-    pub(super) fn in_line(&self) -> usize {
-        self.lock().line.len()
+    /// Puts runs that have failed behind the gate, which opens if the server has taken, or judged, another one.
+    pub(super) fn attempted(&self, failed: Vec<(QueuedRun, Failure)>, is_up: bool, now: Instant) {
+        let mut state = self.lock();
+        for (run, failure) in failed {
+            let suspect = run.ticket.after_success;
+            state.gate.close_behind(run, failure, suspect);
+        }
+        state.is_sending = false;
+        if mem::take(&mut state.is_awaited) {
+            state.open_gate(now, false);
+        }
+        if is_up {
+            state.open_gate(now, true);
+            state.gate.recover();
+        }
     }
 
-    /// Waits until the state is as wanted.
-    async fn until(&self, is: impl Fn(&State) -> bool) {
-        loop {
-            let mut changed = pin!(self.changed.notified());
-            // Register before looking, so that no change in between is missed.
-            changed.as_mut().enable();
-            if is(&self.lock()) {
-                return;
-            }
-            changed.await;
-        }
+    /// Opens the gate for a caller who waits, also to what is being sent and may fail.
+    pub(super) fn open_gate(&self, now: Instant) {
+        let mut state = self.lock();
+        state.is_awaited = state.is_sending;
+        state.open_gate(now, false);
+        drop(state);
+        self.work.notify_one();
+    }
+
+    /// Takes all runs, because what empties the queue did not start. The next accepted run is the
+    /// first again.
+    pub(super) fn abandon(&self) -> Vec<QueuedRun> {
+        let mut state = self.lock();
+        state.is_served = false;
+        state.in_memory = 0;
+        let arrived = mem::take(&mut state.arrived);
+        // None has been sent yet, so none has failed.
+        let waiting = mem::take(&mut state.waiting);
+        drop(state);
+        self.changed.notify_waiters();
+        arrived.into_iter().chain(waiting).collect()
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
@@ -267,33 +301,9 @@ impl Queue {
 }
 
 impl State {
-    fn accept(&mut self, run: PendingRun) {
-        let ticket = Ticket {
-            number: self.numbers.issue(),
-            on_disk: run.is_on_disk(),
-            after_success: false,
-        };
-        self.in_memory += usize::from(run.is_in_memory());
-        self.not_on_disk += u64::from(!ticket.on_disk);
-        self.waiting.push_back(QueuedRun { ticket, run });
-    }
-
-    /// Puts a run at the end of the line, and returns its place.
-    fn queue_up(&mut self, run: PendingRun) -> u64 {
-        let place = self.next_in_line;
-        self.next_in_line += 1;
-        self.line.push_back((place, run));
-        place
-    }
-
-    fn is_in_line(&self, place: u64) -> bool {
-        self.line.iter().any(|(other, _)| *other == place)
-    }
-
-    /// The run that still stands there.
-    fn leave_line(&mut self, place: u64) -> Option<PendingRun> {
-        let index = self.line.iter().position(|(other, _)| *other == place)?;
-        self.line.remove(index).map(|(_, run)| run)
+    fn take_arrived(&mut self) -> Vec<QueuedRun> {
+        let count = self.arrived.len().min(TOGETHER);
+        self.arrived.drain(..count).collect()
     }
 
     /// Queues runs that the gate has let through.
@@ -304,41 +314,52 @@ impl State {
         }));
     }
 
-    /// Whether there is a run to send. The time of a run begins with its first attempt, so no more are
-    /// begun while many have failed: Reflect is at fault then. So many, and those in the lanes, are in
-    /// memory beyond the capacity.
-    fn has_work(&self) -> bool {
+    fn open_gate(&mut self, now: Instant, after_success: bool) {
+        let early = self.gate.open_early(now, after_success);
+        self.retry(early, |ticket, run| {
+            ticket.after_success = after_success;
+            run.uncount_attempt();
+        });
+    }
+
+    /// Runs that have failed, and others in turn with them.
+    ///
+    /// The time of a run begins with its first attempt, so no more are begun while many have failed: Reflect is at
+    /// fault then. So many, and those that are sent, are in memory beyond the capacity.
+    fn take(&mut self, together: bool) -> Group {
         let begins = self.gate.len() + self.retries.len() < MAX_RETRYING;
-        !self.retries.is_empty() || (begins && !self.waiting.is_empty())
-    }
-
-    fn take(&mut self, capacity: usize) -> Option<QueuedRun> {
-        if !self.has_work() {
-            return None;
-        }
-        if let Some(retry) = self.retries.pop_front() {
-            return Some(retry);
-        }
-        let next = self.waiting.pop_front()?;
-        self.in_memory -= usize::from(next.run.is_in_memory());
-        while self.in_memory < capacity {
-            let Some((_, run)) = self.line.pop_front() else {
-                break;
+        let has_fresh = begins && !self.waiting.is_empty();
+        let is_retry = !self.retries.is_empty() && (self.is_their_turn || !has_fresh);
+        self.is_their_turn = !is_retry;
+        if is_retry {
+            let count = self.retries.len().min(ALONE);
+            let runs = self.retries.drain(..count).collect();
+            return Group {
+                runs,
+                together: false,
             };
-            self.accept(run);
         }
-        Some(next)
+        let most = match (has_fresh, together) {
+            (false, _) => 0,
+            (true, true) => TOGETHER,
+            (true, false) => ALONE,
+        };
+        let runs = self.take_fresh(most);
+        Group { runs, together }
     }
 
-    fn take_or_close(&mut self, capacity: usize) -> Option<QueuedRun> {
-        let next = self.take(capacity);
-        self.lanes -= usize::from(next.is_none());
-        next
-    }
-
-    /// Whether the dispatcher has to be woken because another lane could be opened.
-    fn wakes(&mut self) -> bool {
-        self.lanes < LANES && !mem::replace(&mut self.woken, true)
+    /// Takes up to so many runs that were not sent before.
+    fn take_fresh(&mut self, count: usize) -> Vec<QueuedRun> {
+        let (mut runs, mut bytes) = (Vec::new(), 0);
+        while let (true, Some(next)) = (runs.len() < count, self.waiting.front()) {
+            bytes += next.run.weight();
+            if bytes > TOGETHER_BYTES && !runs.is_empty() {
+                break;
+            }
+            self.in_memory -= usize::from(next.run.is_in_memory());
+            runs.extend(self.waiting.pop_front());
+        }
+        runs
     }
 
     fn settle(&mut self, ticket: Ticket) {

@@ -1,7 +1,6 @@
 //! The outboxes that are flushed before the process ends.
 
 use std::sync::{Arc, Mutex, PoisonError, Weak};
-use std::time::{Duration, Instant};
 
 use super::Outbox;
 use super::queue::Queue;
@@ -36,23 +35,11 @@ pub(crate) fn register(outbox: &Outbox) {
     });
 }
 
-/// Waits for the pending runs of the clients with these settings, each for at most its limit from now.
-/// Returns their outboxes, which may be the last owners.
-pub(crate) fn flush(
-    which: impl Fn(&Settings) -> bool,
-    limit: impl Fn(&Settings) -> Duration,
-) -> Vec<Outbox> {
-    let start = Instant::now();
-    let mut outboxes = in_use();
-    outboxes.retain(|outbox| which(&outbox.core.settings));
-    for outbox in &outboxes {
-        let limit = limit(&outbox.core.settings);
-        outbox.wait_blocking(limit.saturating_sub(start.elapsed()));
-    }
-    outboxes
-}
-
-fn in_use() -> Vec<Outbox> {
+/// The outboxes of the clients with these settings. They may be the last owners.
+pub(crate) fn of(which: impl Fn(&Settings) -> bool) -> Vec<Outbox> {
     let outboxes = OUTBOXES.lock().unwrap_or_else(PoisonError::into_inner);
-    outboxes.iter().filter_map(WeakOutbox::upgrade).collect()
+    let in_use = outboxes.iter().filter_map(WeakOutbox::upgrade);
+    in_use
+        .filter(|outbox| which(&outbox.core.settings))
+        .collect()
 }

@@ -57,6 +57,13 @@ pub(crate) struct Entry {
     bytes: u64,
 }
 
+impl Entry {
+    /// The size of its file.
+    pub(crate) fn size(&self) -> usize {
+        usize::try_from(self.bytes).unwrap_or(usize::MAX)
+    }
+}
+
 /// Why a spooled run cannot be read.
 #[derive(Debug)]
 pub(crate) enum Missing {

@@ -208,6 +208,11 @@ impl TraceContext {
         self.0.parent.as_ref()
     }
 
+    /// The run that all runs around this one started within; this one if there is none.
+    pub(super) fn outermost(&self) -> &TraceContext {
+        self.parent().map_or(self, Self::outermost)
+    }
+
     pub(super) fn has_children(&self) -> bool {
         self.live()
             .is_some_and(|live| live.has_children.load(Ordering::Relaxed))

@@ -67,12 +67,10 @@ use crate::error::{Error, Result};
 /// A guard is `Send` and `Sync`: share it between the branches of a `join!`, store it, hold it across
 /// `.await`, drop it on any thread. Dropping it queues the run, which takes microseconds, except that
 ///
-/// - with a [spool](crate::ClientBuilder::spool), it writes the run to disk;
-/// - with a full [queue](crate::ClientBuilder::queue) and no spool, it waits for room, by default for
-///   up to 1 s;
-/// - as the last handle of its client, it waits until pending runs are sent, for up to the
-///   [`shutdown_timeout`](crate::ClientBuilder::shutdown_timeout);
-/// - if it is to wait [until the memory exists](super::TraceBuilder::until_learned), it does.
+/// - if it is to wait [until the memory exists](super::TraceBuilder::until_learned), it does;
+/// - on a thread outside of a runtime, as the last handle of its client, it waits until pending runs are sent, for
+///   up to the [`shutdown_timeout`](crate::ClientBuilder::shutdown_timeout), and with a full
+///   [queue](crate::ClientBuilder::queue) as long as [`Overflow::Block`](crate::Overflow::Block) says.
 ///
 /// # The recorded panic
 ///

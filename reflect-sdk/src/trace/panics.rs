@@ -197,7 +197,7 @@ pub(super) mod rescue {
     use std::collections::BTreeMap;
     use std::sync::{Mutex, MutexGuard, PoisonError};
     use std::thread::{self, ThreadId};
-    use std::time::Duration;
+    use std::time::{Duration, Instant};
 
     use super::super::context::TraceContext;
     use super::Panic;
@@ -245,10 +245,10 @@ pub(super) mod rescue {
         for rescue in take_affected() {
             (rescue.end)(panic.clone());
         }
-        drop(registry::flush(
-            |settings| settings.flush_on_panic,
-            |_| LIMIT,
-        ));
+        let start = Instant::now();
+        for outbox in registry::of(|settings| settings.flush_on_panic) {
+            outbox.wait_blocking(LIMIT.saturating_sub(start.elapsed()));
+        }
     }
 
     fn take_affected() -> Vec<Rescue> {

@@ -15,7 +15,7 @@ use super::output::{TraceOutput, TraceRecord, TraceReturn};
 use super::panics::rescue;
 use super::panics::{Mark, Panic};
 use crate::client::Handle;
-use crate::core::{Cause, Core};
+use crate::core::{Cause, Core, on_runtime};
 use crate::error::Error;
 use crate::outbox::PendingRun;
 
@@ -133,6 +133,11 @@ fn end(client: &Handle, context: &TraceContext, options: Options, ending: Ending
     }
     let limit = options.until_learned;
     match ending.into_trace(context, options) {
+        Ok(_) if !core.settings.samples(context.outermost().run_id()) => {
+            core.counters.withheld.add_one();
+            let reason = "it is not in the sample".to_owned();
+            delivery.settle(Err(Error::NotRecorded(reason)));
+        }
         Ok(trace) => {
             let run = PendingRun::new(Arc::clone(core), trace, Arc::clone(delivery), limit);
             client.outbox().submit(run);
@@ -160,7 +165,7 @@ pub(super) fn wait_until_learned(client: &Handle, limit: Option<Duration>, handl
     if !core.is_enabled() || core.worker().is_this_thread() {
         return;
     }
-    if tokio::runtime::Handle::try_current().is_ok() {
+    if on_runtime() {
         core.notices.warn(
             Cause::HeldUpRuntime,
             "a run that waits for its memory ends on a thread of an async runtime, and holds up the other tasks \

@@ -16,7 +16,7 @@ use super::guard::TraceGuard;
 use super::output::TraceReturn;
 use super::run::OpenRun;
 use crate::client::idempotency_key;
-use crate::core::{Cause, Core};
+use crate::core::{Cause, Core, on_runtime};
 use crate::error::{Error, Result};
 
 /// The arm of a run, if it is compared, and its memories.
@@ -152,9 +152,19 @@ impl TraceBuilder {
     }
 
     fn retrieve_blocking(&self, id: &str) -> Result<Retrieved> {
-        let limit = self.retrieval_timeout;
+        let (core, limit) = (self.client.core(), self.retrieval_timeout);
         match self.retrieval(id)? {
-            Some(retrieval) => self.client.core().worker().wait(retrieval, limit),
+            Some(retrieval) => {
+                if on_runtime() {
+                    core.notices.warn(
+                        Cause::HeldUpRuntime,
+                        "a run that is not async asks for its memories on a thread of an async runtime, and holds up \
+                         the other tasks there until they come: make the function async, await the guard, or use \
+                         `spawn_blocking`",
+                    );
+                }
+                core.worker().wait(retrieval, limit)
+            }
             None => Ok((None, Vec::new())),
         }
     }
@@ -176,10 +186,10 @@ impl TraceBuilder {
         let (core, limit) = (Arc::clone(self.client.core()), self.retrieval_timeout);
         core.transport()?;
         let id = id.to_owned();
-        Ok(Some(async move {
+        Ok(Some(Arc::clone(&core.gate).pass(async move {
             let retrieved = timeout(limit, retrieve(&core, &id, outer, share, query)).await;
             retrieved.unwrap_or_else(|_| Err(Error::timeout("asking for memories", limit)))
-        }))
+        })))
     }
 }
 
@@ -193,7 +203,7 @@ async fn retrieve(
 ) -> Result<Retrieved> {
     let arm = match outer {
         Some(arm) => Some(arm),
-        None => Arm::draw(id, core.control_share(share).await),
+        None => Arm::draw(id, core.control_share(share).await?),
     };
     let memories = match arm {
         Some(Arm::Control) => Vec::new(),

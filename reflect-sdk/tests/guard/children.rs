@@ -7,6 +7,7 @@ use std::thread;
 use reflect_sdk::{Error, ReflectClient, TraceOutput};
 
 use crate::LIMIT;
+use crate::disk::all_on_disk;
 use crate::script::{Script, builder, client};
 use crate::visibility::Log;
 
@@ -82,6 +83,7 @@ fn exits_inside_a_runtime() {
 fn aborts_with_a_spool() {
     let client = spooling();
     end_one(&client);
+    all_on_disk(&client);
     process::abort();
 }
 
@@ -178,7 +180,9 @@ fn spools_until_it_is_killed() {
     println!("begins");
     let client = spooling();
     loop {
-        println!("ended {}", end_one(&client));
+        let run = end_one(&client);
+        all_on_disk(&client);
+        println!("ended {run}");
     }
 }
 

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, SystemTime};
 
-use reflect_sdk::{ClientBuilder, Overflow, ReflectClient, RetryPolicy};
+use reflect_sdk::{ClientBuilder, Overflow, ReflectClient, RetryPolicy, TraceHandle};
 use reflect_types::ErrorCode;
 use tempfile::TempDir;
 use wiremock::MockServer;
@@ -63,12 +63,26 @@ impl Folder {
     }
 }
 
+/// Waits until all runs so far are on disk.
+pub(crate) fn all_on_disk(client: &ReflectClient) {
+    while client.stats().pending > 0 {
+        thread::yield_now();
+    }
+}
+
+/// Ends a run, and waits until it is on disk.
+fn spool_one(client: &ReflectClient) -> TraceHandle {
+    let handle = end_one(client);
+    all_on_disk(client);
+    handle
+}
+
 #[test]
-fn a_run_is_on_disk_when_the_drop_returns_and_gone_when_it_has_arrived() {
+fn a_run_is_on_disk_before_it_is_sent_and_gone_when_it_has_arrived() {
     let folder = Folder::new();
     let script = Arc::new(Script::shut());
     let client = folder.client(&script);
-    let handle = end_one(&client);
+    let handle = spool_one(&client);
     let runs = folder.runs("");
     assert_eq!(runs.len(), 1);
     let text = fs::read_to_string(&runs[0]).unwrap();
@@ -84,8 +98,10 @@ fn a_run_is_on_disk_when_the_drop_returns_and_gone_when_it_has_arrived() {
 fn a_full_queue_loses_nothing_with_a_spool() {
     let folder = Folder::new();
     let script = Arc::new(Script::shut());
-    let client = folder.build(builder().queue(2, Overflow::Drop), &script);
+    // The thread that ends the runs waits for the disk, not for Reflect.
+    let client = folder.build(builder().queue(2, Overflow::Block(LIMIT)), &script);
     let handles: Vec<_> = (0..50).map(|_| end_one(&client)).collect();
+    all_on_disk(&client);
     let report = client.blocking().flush(Duration::from_millis(1));
     assert_eq!((report.spooled, report.dropped), (50, 0), "{report:?}");
     script.open();
@@ -127,7 +143,8 @@ fn a_run_that_could_not_be_sent_is_sent_by_the_next_client() {
 #[test]
 fn a_run_that_a_revoked_key_could_not_send_stays_on_disk() {
     let folder = Folder::new();
-    let script = Arc::new(Script::steps([Step::Refuse(ErrorCode::Unauthorized)]));
+    let revoked = (0..100).map(|_| Step::Refuse(ErrorCode::Unauthorized));
+    let script = Arc::new(Script::steps(revoked));
     let client = folder.client(&script);
     assert!(end_one(&client).wait_blocking(LIMIT).is_err());
     let report = client.blocking().flush(LIMIT);
@@ -163,7 +180,7 @@ async fn a_run_for_another_server_is_left_alone_and_reported() {
     // Connections are not accepted, so requests are not answered.
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let staging = client(format!("http://{}", listener.local_addr().unwrap()));
-    end_one(&staging);
+    spool_one(&staging);
     // Like a process that was killed.
     let run = folder.orphan().pop().unwrap();
 
@@ -211,7 +228,7 @@ fn a_run_between_two_attempts_is_on_disk_alone_and_read_again() {
 fn a_run_that_cannot_be_read_now_is_not_given_up() {
     let folder = Folder::new();
     let script = Arc::new(Script::shut());
-    end_one(&folder.client(&script));
+    spool_one(&folder.client(&script));
     let run = folder.orphan().pop().unwrap();
     fs::remove_file(&run).unwrap();
     // A folder in place of the file is an error of the system, like too many open files.
@@ -242,8 +259,8 @@ fn an_unreadable_file_is_set_aside_and_the_others_are_sent() {
     let folder = Folder::new();
     let script = Arc::new(Script::shut());
     let client = folder.client(&script);
-    end_one(&client);
-    end_one(&client);
+    spool_one(&client);
+    spool_one(&client);
     let runs = folder.runs("");
     fs::write(&runs[0], "not what it was").unwrap();
     let open = Arc::new(Script::default());
@@ -259,7 +276,7 @@ fn an_unreadable_file_is_set_aside_and_the_others_are_sent() {
 fn what_a_killed_process_did_not_write_to_its_end_is_removed_and_counts_as_nothing() {
     let folder = Folder::new();
     let shut = Arc::new(Script::shut());
-    end_one(&folder.client(&shut));
+    spool_one(&folder.client(&shut));
     let whole = folder.orphan().pop().unwrap();
     let name = whole.file_name().unwrap().to_str().unwrap();
     for (key, content) in [("empty", ""), ("torn", "{\"version\": 1, \"idem")] {
@@ -291,6 +308,9 @@ fn a_full_spool_is_reported_and_the_run_is_sent_from_memory() {
     let script = Arc::new(Script::shut());
     let client = folder.build(builder().spool_limit(10), &script);
     let handle = end_one(&client);
+    while client.stats().last_problem.is_none() {
+        thread::yield_now();
+    }
     let stats = client.stats();
     assert_eq!((stats.spooled, stats.pending), (0, 1));
     let problem = stats.last_problem.unwrap();

@@ -13,6 +13,8 @@ mod outages;
 mod places;
 mod processes;
 mod queue;
+#[path = "../receipts/mod.rs"]
+mod receipts;
 mod script;
 mod submitting;
 mod visibility;

@@ -12,6 +12,7 @@ use wiremock::{Mock, MockServer, MockServerBuilder, ResponseTemplate};
 use crate::LIMIT;
 use crate::children::SECRET;
 use crate::disk::Folder;
+use crate::receipts::{self, receipt};
 use crate::script::builder;
 
 /// A process that runs one test of `children`.
@@ -37,9 +38,8 @@ async fn server() -> MockServer {
 
 async fn serve(builder: MockServerBuilder) -> MockServer {
     let server = builder.start().await;
-    let receipt = json!({"trace_id": "t", "ingest_status": "completed"});
     Mock::given(method("POST"))
-        .respond_with(ResponseTemplate::new(201).set_body_json(receipt))
+        .respond_with(receipt)
         .mount(&server)
         .await;
     Mock::given(path_regex("/health"))
@@ -53,12 +53,8 @@ async fn serve(builder: MockServerBuilder) -> MockServer {
 /// a key must always name the same run.
 async fn arrived(server: &MockServer) -> BTreeMap<String, Value> {
     let mut runs = BTreeMap::new();
-    for request in server.received_requests().await.unwrap() {
-        let Some(key) = request.headers.get("idempotency-key") else {
-            continue;
-        };
-        let run: Value = request.body_json().unwrap();
-        let before = runs.insert(key.to_str().unwrap().to_owned(), run.clone());
+    for (key, run) in receipts::arrived(server).await {
+        let before = runs.insert(key, run.clone());
         assert!(before.is_none_or(|before| before == run));
     }
     runs

@@ -28,10 +28,10 @@ fn counts(report: &DeliveryStats) -> (u64, u64, u64) {
 fn a_full_queue_drops_the_newest_counts_it_and_does_not_hold_up_a_flush() {
     let script = Arc::new(Script::shut());
     let client = build(builder().queue(10, Overflow::Drop), &script);
-    // The lanes take up to eight runs out of the queue, depending on timing.
+    // Those that are sent first leave room, of which there is for ten at most.
     let handles: Vec<_> = (0..100).map(|_| end_one(&client)).collect();
     let dropped = client.stats().dropped;
-    assert!((82..=90).contains(&dropped), "{dropped}");
+    assert!((80..=90).contains(&dropped), "{dropped}");
     let limit = Duration::from_millis(100);
     let report = client.blocking().flush(limit);
     assert_eq!(report.pending + report.dropped, 100, "{report:?}");
@@ -51,7 +51,7 @@ fn a_full_queue_makes_the_caller_wait_for_room() {
     let script = Arc::new(Script::shut());
     let client = build(builder().queue(1, Overflow::Block(LIMIT)), &script);
     thread::scope(|scope| {
-        // More than fit into the lanes and the queue.
+        // More than fit into the queue.
         let producers: Vec<_> = (0..20).map(|_| scope.spawn(|| end_one(&client))).collect();
         script.open();
         for producer in producers {
@@ -87,7 +87,8 @@ fn waiting_for_room_ends_at_its_limit() {
     while client.stats().dropped == 0 {
         end_one(&client);
     }
-    assert!(client.stats().pending <= 9);
+    // One is sent, one waits.
+    assert!(client.stats().pending <= 2);
 }
 
 #[test]

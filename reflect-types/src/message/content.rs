@@ -1,5 +1,6 @@
 use std::borrow::Cow;
 
+use serde::{Serialize, Serializer};
 use serde_json::Value;
 
 /// The content of a message.
@@ -34,12 +35,14 @@ impl Content {
             _ => None,
         }
     }
+}
 
-    pub(super) fn into_json(self) -> Value {
+impl Serialize for Content {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
         match self {
-            Self::Text(text) => text.into(),
-            Self::Parts(parts) => parts.into(),
-            Self::Null => Value::Null,
+            Self::Text(text) => text.serialize(to),
+            Self::Parts(parts) => parts.serialize(to),
+            Self::Null => to.serialize_unit(),
         }
     }
 }

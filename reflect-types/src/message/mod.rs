@@ -7,11 +7,12 @@ mod tool_call;
 use std::borrow::Cow;
 
 use serde::de::Error as _;
+use serde::ser::SerializeMap as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::{Map, Value};
 
 pub use self::content::Content;
-use self::fields::{take, take_string};
+use self::fields::{put, put_others, take, take_string};
 pub use self::tool_call::{FunctionCall, ToolCall};
 use crate::wire_enum::wire_enum;
 
@@ -164,31 +165,24 @@ impl From<Map<String, Value>> for Message {
     }
 }
 
-impl From<Message> for Map<String, Value> {
-    fn from(message: Message) -> Self {
-        let mut fields = message.extra;
-        let mut put = |key: &str, value: Option<Value>| {
-            if let Some(value) = value {
-                fields.insert(key.to_owned(), value);
-            }
-        };
-        put("role", message.role.map(|role| role.as_str().into()));
-        put("content", message.content.map(Content::into_json));
-        put(
-            "tool_calls",
-            message
-                .tool_calls
-                .map(|calls| calls.into_iter().map(ToolCall::into_json).collect()),
-        );
-        put("tool_call_id", message.tool_call_id.map(Value::from));
-        put("name", message.name.map(Value::from));
-        fields
-    }
-}
-
 impl Serialize for Message {
     fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
-        Map::from(self.clone()).serialize(to)
+        // Directly: a run has many messages, and a map of each takes longer to make than to write.
+        let mut map = to.serialize_map(None)?;
+        put(&mut map, "role", self.role.as_ref())?;
+        put(&mut map, "content", self.content.as_ref())?;
+        put(&mut map, "tool_calls", self.tool_calls.as_ref())?;
+        put(&mut map, "tool_call_id", self.tool_call_id.as_ref())?;
+        put(&mut map, "name", self.name.as_ref())?;
+        put_others(&mut map, &self.extra, |key| match key {
+            "role" => self.role.is_some(),
+            "content" => self.content.is_some(),
+            "tool_calls" => self.tool_calls.is_some(),
+            "tool_call_id" => self.tool_call_id.is_some(),
+            "name" => self.name.is_some(),
+            _ => false,
+        })?;
+        map.end()
     }
 }
 
@@ -231,6 +225,25 @@ mod tests {
         assert_eq!(message.text(), "");
         assert_eq!(message.extra.len(), 5);
         assert_eq!(serde_json::to_value(message).unwrap(), odd);
+    }
+
+    #[test]
+    fn a_field_is_written_once_as_it_was_set_last() {
+        let mut call = ToolCall::new("c1", "weather", json!({"city": "Oslo"}));
+        call.extra.insert("id".to_owned(), "c0".into());
+        call.function.extra.insert("name".to_owned(), "rain".into());
+        let message = Message::tool_calls([call])
+            .with("role", "nobody")
+            .with("n", 1);
+        let expected = json!({
+            "role": "assistant", "content": null, "n": 1, "tool_calls": [
+                {"id": "c1", "type": "function", "function": {"name": "weather", "arguments": {"city": "Oslo"}}}
+            ]
+        });
+        let text = serde_json::to_string(&message).unwrap();
+        assert_eq!(text.matches("role").count(), 1, "{text}");
+        assert_eq!(text.matches("name").count(), 1, "{text}");
+        assert_eq!(serde_json::from_str::<Value>(&text).unwrap(), expected);
     }
 
     #[test]

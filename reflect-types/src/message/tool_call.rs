@@ -1,8 +1,9 @@
 use std::borrow::Cow;
 
+use serde::ser::{Serialize, SerializeMap as _, Serializer};
 use serde_json::{Map, Value};
 
-use super::fields::take_string;
+use super::fields::{put, put_others, take_string};
 
 /// A call of a tool.
 #[derive(Clone, Debug, PartialEq)]
@@ -70,22 +71,32 @@ impl ToolCall {
             extra: fields,
         })
     }
+}
 
-    pub(super) fn into_json(self) -> Value {
-        let FunctionCall {
-            name,
-            arguments,
-            extra: mut function,
-        } = self.function;
-        function.insert("name".to_owned(), name.into());
-        if let Some(arguments) = arguments {
-            function.insert("arguments".to_owned(), arguments);
-        }
-        let mut fields = self.extra;
-        fields.insert("function".to_owned(), function.into());
-        if let Some(id) = self.id {
-            fields.insert("id".to_owned(), id.into());
-        }
-        fields.into()
+impl Serialize for ToolCall {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        let mut map = to.serialize_map(None)?;
+        put(&mut map, "id", self.id.as_ref())?;
+        put(&mut map, "function", Some(&self.function))?;
+        put_others(&mut map, &self.extra, |key| match key {
+            "id" => self.id.is_some(),
+            "function" => true,
+            _ => false,
+        })?;
+        map.end()
+    }
+}
+
+impl Serialize for FunctionCall {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        let mut map = to.serialize_map(None)?;
+        put(&mut map, "name", Some(&self.name))?;
+        put(&mut map, "arguments", self.arguments.as_ref())?;
+        put_others(&mut map, &self.extra, |key| match key {
+            "name" => true,
+            "arguments" => self.arguments.is_some(),
+            _ => false,
+        })?;
+        map.end()
     }
 }

@@ -54,9 +54,13 @@ pub struct CreateTrace {
     /// control arm has no retrieved memories.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub arm: Option<Arm>,
-    /// The idempotency key: a repeated key returns the first receipt. It travels in the header
-    /// [`IDEMPOTENCY_KEY`].
-    #[serde(skip)]
+    /// The idempotency key: a repeated key returns the first receipt. That of a single run travels in the header
+    /// [`IDEMPOTENCY_KEY`], that of a run among others in this field.
+    #[serde(default, skip_serializing)]
+    #[cfg_attr(
+        feature = "openapi",
+        schema(min_length = 1, max_length = 255, pattern = "^[!-~]+$")
+    )]
     pub idempotency_key: Option<String>,
 }
 

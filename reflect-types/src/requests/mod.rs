@@ -4,6 +4,7 @@
 
 mod archive;
 mod create_trace;
+mod create_traces;
 mod keys;
 mod memories;
 mod memory_changes;
@@ -21,6 +22,7 @@ use serde::de::DeserializeOwned;
 
 pub use self::archive::{ExportMemories, ExportOverview, ExportTraces, ImportProject};
 pub use self::create_trace::CreateTrace;
+pub use self::create_traces::CreateTraces;
 pub use self::keys::{CreateApiKey, ListApiKeys, RevokeApiKey};
 pub use self::memories::{ExplainMemories, GetMemory, ListMemories, QueryMemories};
 pub use self::memory_changes::{DeleteMemory, ListMemoryChanges, MemoryUpdate, UpdateMemory};
@@ -43,7 +45,7 @@ use crate::page::Page;
 use crate::project::{DeletedProject, Health, ProjectSettings, ProjectSummary, Stats};
 use crate::report::Report;
 use crate::skill::Skill;
-use crate::trace::{DeletedTraces, Trace, TraceReceipt};
+use crate::trace::{BatchEntry, DeletedTraces, Trace, TraceReceipt};
 use crate::undo::{Undo, UndoRecord, UndoReport};
 use crate::validate::{InvalidField, Validate};
 
@@ -201,6 +203,9 @@ operations! {
     /// Stores a run, once per idempotency key.
     CreateTrace -> TraceReceipt:
         "create_trace" Post "/v1/projects/{project_id}/traces" [TraceWrite | MemoryWrite] Freely;
+    /// Stores runs that travel together, each once per idempotency key.
+    CreateTraces -> Vec<BatchEntry>:
+        "create_traces" Post "/v1/projects/{project_id}/traces/batch" [TraceWrite | MemoryWrite] Freely;
     /// Traces, newest or oldest first.
     ListTraces -> Page<Trace>:
         "list_traces" Get "/v1/projects/{project_id}/traces" [TraceRead] Freely;

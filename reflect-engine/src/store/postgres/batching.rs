@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use deadpool_postgres::Pool;
 use reflect_types::TraceReceipt;
+use tokio::sync::oneshot;
 
 use super::Postgres;
 use super::fault::unreachable;
@@ -33,19 +34,23 @@ impl Default for Batching {
 }
 
 impl Postgres {
-    /// Inserts a trace together with others; `None` if it has to be tried alone.
-    pub(super) async fn insert_together(
+    /// Inserts a trace together with others, of which it is one from now on; `None` if it has to be tried alone.
+    pub(super) fn insert_together(
         &self,
         write: &Arc<TraceWrite>,
-    ) -> Option<Result<TraceReceipt>> {
-        if matches!(write.intake, Intake::Learned(_)) {
-            return None;
+    ) -> impl Future<Output = Option<Result<TraceReceipt>>> + Send + use<'_> {
+        let waiting = (!matches!(write.intake, Intake::Learned(_))).then(|| {
+            let group = self.batching.traces.of(&write.project);
+            let answered = group.enqueue(Arc::clone(write));
+            (group, answered)
+        });
+        async move {
+            let (group, answered) = waiting?;
+            self.together(&group, answered, |db, writes| {
+                Box::pin(batches::insert_all(db, writes))
+            })
+            .await
         }
-        let group = self.batching.traces.of(&write.project);
-        self.together(&group, write, |db, writes| {
-            Box::pin(batches::insert_all(db, writes))
-        })
-        .await
     }
 
     /// Changes a review together with others; `None` if it has to be tried alone.
@@ -54,7 +59,8 @@ impl Postgres {
         write: &Arc<ReviewWrite>,
     ) -> Option<Result<Decision>> {
         let group = self.batching.reviews.of(&write.project);
-        self.together(&group, write, |db, writes| {
+        let answered = group.enqueue(Arc::clone(write));
+        self.together(&group, answered, |db, writes| {
             Box::pin(batches::review_all(db, writes))
         })
         .await
@@ -63,7 +69,7 @@ impl Postgres {
     async fn together<W, A>(
         &self,
         group: &Group<Arc<W>, Result<A>>,
-        write: &Arc<W>,
+        answered: oneshot::Receiver<Result<A>>,
         work: Together<W, A>,
     ) -> Option<Result<A>>
     where
@@ -71,7 +77,7 @@ impl Postgres {
         A: Send + 'static,
     {
         let shared = |writes| shared(self.pool().clone(), writes, work);
-        group.write(Arc::clone(write), shared).await
+        group.answer(answered, shared).await
     }
 }
 

@@ -246,13 +246,18 @@ impl Driver for Postgres {
         self.run(Transaction::Writes, arguments, work).await
     }
 
-    async fn insert(&self, write: TraceWrite) -> Result<TraceReceipt> {
-        let write = Arc::new(write);
-        if let Some(inserted) = self.insert_together(&write).await {
-            return inserted;
+    async fn insert(&self, writes: Vec<Arc<TraceWrite>>) -> Vec<Result<TraceReceipt>> {
+        let together = writes.iter().map(|write| self.insert_together(write));
+        // All of them wait for a transaction before one is begun.
+        let together: Vec<_> = together.collect();
+        let mut inserted = Vec::with_capacity(writes.len());
+        for (write, together) in writes.iter().zip(together) {
+            inserted.push(match together.await {
+                Some(inserted) => inserted,
+                None => self.insert_alone(Arc::clone(write)).await,
+            });
         }
-        self.write(write, |db, write| Box::pin(batches::insert_one(db, write)))
-            .await
+        inserted
     }
 
     async fn change_review(&self, write: ReviewWrite) -> Result<Decision> {

@@ -33,16 +33,24 @@ impl<W: Send + 'static, A: Send + 'static> Group<W, A> {
         }
     }
 
-    /// The answer to a write that shares a transaction with others; `None` if that failed, with nothing
-    /// written: it may succeed alone.
+    /// Makes a write wait for a transaction with others, until nobody waits for its answer.
+    pub(super) fn enqueue(&self, write: W) -> oneshot::Receiver<A> {
+        let (answer, answered) = oneshot::channel();
+        self.waiting().push(Waiting { write, answer });
+        answered
+    }
+
+    /// The answer to a write that waits; `None` if its transaction failed, with nothing written: it may succeed alone.
     ///
     /// `together` runs a transaction, in a task of its own: a caller that goes away does not end it.
-    pub(super) async fn write<F>(&self, write: W, together: impl Fn(Vec<W>) -> F) -> Option<A>
+    pub(super) async fn answer<F>(
+        &self,
+        mut answered: oneshot::Receiver<A>,
+        together: impl Fn(Vec<W>) -> F,
+    ) -> Option<A>
     where
         F: Future<Output = Option<Vec<A>>> + Send + 'static,
     {
-        let (answer, mut answered) = oneshot::channel();
-        self.waiting().push(Waiting { write, answer });
         loop {
             let turn = tokio::select! {
                 biased;
@@ -113,6 +121,28 @@ impl<W: Send + 'static, A: Send + 'static> Groups<W, A> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    impl<W: Send + 'static, A: Send + 'static> Group<W, A> {
+        async fn write<F>(&self, write: W, together: impl Fn(Vec<W>) -> F) -> Option<A>
+        where
+            F: Future<Output = Option<Vec<A>>> + Send + 'static,
+        {
+            self.answer(self.enqueue(write), together).await
+        }
+    }
+
+    #[tokio::test]
+    async fn writes_that_wait_before_the_first_turn_share_its_transaction() {
+        let group = Group::<usize, usize>::new(4);
+        let waiting: Vec<_> = (0..MOST).map(|write| group.enqueue(write)).collect();
+        let together = |writes: Vec<usize>| async move {
+            assert_eq!(writes.len(), MOST);
+            Some(writes)
+        };
+        for (write, answered) in waiting.into_iter().enumerate() {
+            assert_eq!(group.answer(answered, together).await, Some(write));
+        }
+    }
 
     #[tokio::test]
     async fn writes_that_wait_for_a_turn_share_the_next_transaction() {

@@ -1,6 +1,5 @@
 //! Traces and reviews of a project that are stored together.
 
-#[cfg(feature = "postgres")]
 use std::sync::Arc;
 
 use reflect_types::{ProjectId, TraceId, TraceReceipt};
@@ -35,7 +34,6 @@ pub(in crate::store) async fn insert_one(
 }
 
 /// Inserts traces of one project.
-#[cfg(feature = "postgres")]
 pub(in crate::store) async fn insert_all(
     db: &Db<'_>,
     writes: &[Arc<TraceWrite>],

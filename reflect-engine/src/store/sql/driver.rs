@@ -1,6 +1,7 @@
 //! What a database has to offer to be a store.
 
 use std::pin::Pin;
+use std::sync::Arc;
 
 use async_trait::async_trait;
 use jiff::SignedDuration;
@@ -41,9 +42,22 @@ pub(in crate::store) trait Driver: Send + Sync + 'static {
         S: Send + Sync + 'static,
         T: Send + 'static;
 
-    /// Inserts a trace, together with others that arrive meanwhile if that saves time.
-    async fn insert(&self, write: TraceWrite) -> Result<TraceReceipt> {
-        let insert: Work<TraceWrite, _> = |db, write| Box::pin(batches::insert_one(db, write));
+    /// Inserts traces of one project: in one transaction, or each in its own if that fails.
+    async fn insert(&self, writes: Vec<Arc<TraceWrite>>) -> Vec<Result<TraceReceipt>> {
+        let insert: Work<Vec<_>, _> = |db, writes| Box::pin(batches::insert_all(db, writes));
+        if let (2.., Ok(receipts)) = (writes.len(), self.write(writes.clone(), insert).await) {
+            return receipts.into_iter().map(Ok).collect();
+        }
+        let mut inserted = Vec::with_capacity(writes.len());
+        for write in writes {
+            inserted.push(self.insert_alone(write).await);
+        }
+        inserted
+    }
+
+    /// Inserts a trace in a transaction of its own.
+    async fn insert_alone(&self, write: Arc<TraceWrite>) -> Result<TraceReceipt> {
+        let insert: Work<Arc<_>, _> = |db, write| Box::pin(batches::insert_one(db, write));
         self.write(write, insert).await
     }
 

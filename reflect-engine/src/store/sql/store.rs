@@ -1,5 +1,7 @@
 //! Every driver is a store.
 
+use std::sync::Arc;
+
 use async_trait::async_trait;
 use jiff::Timestamp;
 use reflect_types::{
@@ -16,7 +18,7 @@ use super::{
     claims, hiding, jobs, memories, memory_changes, memory_edits, projects, skills, trace_labels,
     traces, undo, undo_records,
 };
-use crate::error::Result;
+use crate::error::{Result, in_order};
 use crate::review::{Action, Decision, Selection, Setback};
 use crate::store::encoded_trace::EncodedTrace;
 use crate::store::{
@@ -63,19 +65,25 @@ impl<D: Driver> Store for D {
         run!(self.read(project) => projects::stats)
     }
 
-    async fn insert_trace(
+    async fn insert_traces(
         &self,
         project: &ProjectId,
-        trace: NewTrace,
-        intake: Intake,
-    ) -> Result<TraceReceipt> {
-        self.insert(TraceWrite {
-            project: project.clone(),
+        traces: Vec<(NewTrace, Intake)>,
+    ) -> Vec<Result<TraceReceipt>> {
+        let (mut refused, mut writes) = (Vec::new(), Vec::new());
+        for (trace, intake) in traces {
             // Here, because writes may share a thread.
-            trace: EncodedTrace::new(trace)?,
-            intake,
-        })
-        .await
+            let encoded = EncodedTrace::new(trace).map(|trace| {
+                let project = project.clone();
+                writes.push(Arc::new(TraceWrite {
+                    project,
+                    trace,
+                    intake,
+                }));
+            });
+            refused.push(encoded.err());
+        }
+        in_order(refused, self.insert(writes).await)
     }
 
     async fn trace_json(
