@@ -186,6 +186,12 @@ impl ApiError {
         error
     }
 
+    /// The error of one part of a request, whose others may succeed.
+    pub(crate) fn into_body(self) -> ErrorBody {
+        self.log();
+        self.0.body
+    }
+
     /// The message, for replies that are not HTTP.
     pub(crate) fn detail(&self) -> &str {
         &self.0.body.detail

@@ -116,7 +116,7 @@ pub(crate) async fn read_up_to(
 }
 
 /// Parses JSON: 400 if it is malformed, 422 with the field if it has another shape.
-fn json<T: DeserializeOwned>(body: &[u8]) -> Result<T, ApiError> {
+pub(crate) fn json<T: DeserializeOwned>(body: &[u8]) -> Result<T, ApiError> {
     let not_json =
         |error: serde_json::Error| ApiError::malformed(format!("the body is not JSON: {error}"));
     // The whole body, because serde does not check the strings it skips.

@@ -2,10 +2,13 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on should panic")]
 
+mod batches;
+mod before_send;
 mod blocking;
 mod children;
 mod closures;
 mod control;
+mod dead_server;
 mod disk;
 mod endings;
 mod options;

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use reflect_sdk::transport::{BoxFuture, Reply, Request};
-use reflect_sdk::types::{CreateTrace, ErrorBody, QueryMemories};
+use reflect_sdk::types::{BatchEntry, CreateTrace, CreateTraces, ErrorBody, QueryMemories};
 use reflect_sdk::{
     ClientBuilder, Error, ErrorCode, IngestStatus, Memory, ProjectId, ReflectClient, Result,
     RetryPolicy, Trace, TraceHandle, TraceId, TraceOutput, TraceReceipt, Transport,
@@ -20,6 +20,8 @@ pub(crate) enum Step {
     Refuse(ErrorCode),
     /// Refuse, with a `Retry-After`.
     RefuseFor(ErrorCode, Duration),
+    /// Take it.
+    Take,
     Panic,
     Hang,
 }
@@ -48,6 +50,8 @@ pub(crate) struct Script {
     pub(crate) poison: Mutex<Option<&'static str>>,
     /// Why runs get no memory.
     pub(crate) unlearnable: Mutex<Option<Unlearnable>>,
+    /// The sizes of the requests with several runs; `None` if the server does not know such requests.
+    pub(crate) batches: Mutex<Option<Vec<usize>>>,
     /// A submission needs a permit; see [`Script::shut`].
     pub(crate) gate: Semaphore,
     /// The number of polls before the memory exists; `None` if it exists at once.
@@ -67,6 +71,7 @@ impl Default for Script {
             errands: Mutex::default(),
             poison: Mutex::default(),
             unlearnable: Mutex::default(),
+            batches: Mutex::default(),
             gate: Semaphore::new(Semaphore::MAX_PERMITS),
             looks: Mutex::default(),
         }
@@ -90,6 +95,12 @@ impl Script {
 
     pub(crate) fn open(&self) {
         self.gate.add_permits(Semaphore::MAX_PERMITS / 2);
+    }
+
+    /// A transport that carries several runs at once.
+    pub(crate) fn with_batches(self) -> Self {
+        *self.batches.lock().unwrap() = Some(Vec::new());
+        self
     }
 
     pub(crate) fn with_memory(id: &str) -> Self {
@@ -163,6 +174,7 @@ impl Transport for Script {
             Ok(match request {
                 Request::QueryMemories(query) => Reply::QueryMemories(self.query(query).await?),
                 Request::CreateTrace(trace) => Reply::CreateTrace(self.create(trace).await?),
+                Request::CreateTraces(batch) => Reply::CreateTraces(self.create_all(batch).await?),
                 Request::GetTrace(get) => Reply::GetTrace(self.get(&get.trace_id)?),
                 _ => return Err(refused(&ErrorCode::NotFound)),
             })
@@ -208,7 +220,7 @@ impl Script {
             #[expect(clippy::panic, reason = "this is what the test is about")]
             Some(Step::Panic) => panic!("the transport panicked"),
             Some(Step::Hang) => std::future::pending().await,
-            None => {}
+            Some(Step::Take) | None => {}
         }
         let mut taken = self.taken.lock().unwrap();
         if !taken.iter().any(|(known, _)| known == key) {
@@ -223,6 +235,22 @@ impl Script {
                 IngestStatus::Completed
             },
         })
+    }
+
+    async fn create_all(&self, batch: &CreateTraces) -> Result<Vec<BatchEntry>> {
+        match &mut *self.batches.lock().unwrap() {
+            Some(sizes) => sizes.push(batch.traces.len()),
+            None => return Err(refused(&ErrorCode::NotFound)),
+        }
+        let mut entries = Vec::new();
+        for trace in &batch.traces {
+            entries.push(match self.create(trace).await {
+                Ok(receipt) => BatchEntry::Receipt(receipt),
+                Err(Error::Api(api)) => BatchEntry::Error(ErrorBody::new(api.code, api.detail)),
+                Err(other) => return Err(other),
+            });
+        }
+        Ok(entries)
     }
 
     fn get(&self, id: &TraceId) -> Result<Trace> {

@@ -3,16 +3,16 @@
 use axum::routing::{MethodFilter, MethodRouter};
 use reflect_types::openapi::{id, listed_status, time};
 use reflect_types::{
-    ApiKey, ArchivedMemory, ArchivedTrace, Bootstrap, Bootstrapped, ChangeRecord, ChangeReview,
-    CreateApiKey, CreateSkill, CreateTrace, CreatedApiKey, DeleteMemory, DeleteProject,
-    DeleteTraces, DeletedMemory, DeletedProject, DeletedTraces, ExplainMemories, Explanation,
-    ExportMemories, ExportOverview, ExportTraces, GetHealth, GetMemory, GetReport, GetSettings,
-    GetSkill, GetStats, GetTrace, Health, ImportProject, ImportReport, IngestStatus, ListApiKeys,
-    ListMemories, ListMemoryChanges, ListOrder, ListProjects, ListTraces, ListUndos, Memory,
-    MemoryHistory, MemoryUpdate, Method, Operation, Overview, ProjectSettings, ProjectSummary,
-    QueryMemories, Report, RetryTrace, Review, ReviewByKey, ReviewStatus, ReviewTrace,
-    RevokeApiKey, Skill, Stats, Trace, TraceReceipt, Undo, UndoRecord, UndoReport, UpdateMemory,
-    UpdateProject, WithdrawReview,
+    ApiKey, ArchivedMemory, ArchivedTrace, BatchEntry, Bootstrap, Bootstrapped, ChangeRecord,
+    ChangeReview, CreateApiKey, CreateSkill, CreateTrace, CreateTraces, CreatedApiKey,
+    DeleteMemory, DeleteProject, DeleteTraces, DeletedMemory, DeletedProject, DeletedTraces,
+    ExplainMemories, Explanation, ExportMemories, ExportOverview, ExportTraces, GetHealth,
+    GetMemory, GetReport, GetSettings, GetSkill, GetStats, GetTrace, Health, ImportProject,
+    ImportReport, IngestStatus, ListApiKeys, ListMemories, ListMemoryChanges, ListOrder,
+    ListProjects, ListTraces, ListUndos, Memory, MemoryHistory, MemoryUpdate, Method, Operation,
+    Overview, ProjectSettings, ProjectSummary, QueryMemories, Report, RetryTrace, Review,
+    ReviewByKey, ReviewStatus, ReviewTrace, RevokeApiKey, Skill, Stats, Trace, TraceReceipt, Undo,
+    UndoRecord, UndoReport, UpdateMemory, UpdateProject, WithdrawReview,
 };
 use utoipa::PartialSchema as _;
 
@@ -136,6 +136,9 @@ endpoints! {
     /// the background. A review with its own reflection becomes a memory immediately, and needs `memory:write`.
     [CreateTrace] traces::create, creates_project(), takes<CreateTrace>(), idempotency_key(),
         replies<TraceReceipt>("201", "Stored"), replies<TraceReceipt>("202", "Stored, the review is queued");
+    /// Stores traces that travel together, each as if it came alone: the reply has a receipt or an error for each of
+    /// them, in order. One that is refused keeps no other from being stored.
+    [CreateTraces] traces::create_together, creates_project(), takes<CreateTraces>(), lists<BatchEntry>();
     /// The project's traces, newest first by default. `Link: rel="next"` is the next page.
     [ListTraces] traces::list, pages<Trace>(ListTraces::DEFAULT_LIMIT),
         query("review_status", "Only traces with this review status", ReviewStatus::schema()),

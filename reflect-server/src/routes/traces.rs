@@ -3,15 +3,17 @@ use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::Response;
 use reflect_types::{
-    ChangeReview, CreateTrace, DeleteTraces, DeletedTraces, GetTrace, IngestStatus, ListTraces,
-    Operation as _, RetryTrace, Review, ReviewByKey, ReviewTrace, Scope, Trace, TraceReceipt,
-    WithdrawReview,
+    BatchEntry, ChangeReview, CreateTrace, CreateTraces, DeleteTraces, DeletedTraces, GetTrace,
+    IngestStatus, ListTraces, Operation as _, RetryTrace, Review, ReviewByKey, ReviewTrace, Scope,
+    Trace, TraceReceipt, WithdrawReview,
 };
+use serde::Deserialize;
+use serde_json::value::RawValue;
 
 use crate::access::{Access, TracePath, bound_alpha, may_create, reviewed};
 use crate::app::App;
 use crate::error::ApiError;
-use crate::extract::{Body, Params, idempotency_key};
+use crate::extract::{Body, Params, idempotency_key, json};
 use crate::routes::paging;
 
 pub(super) async fn create(
@@ -20,7 +22,7 @@ pub(super) async fn create(
     headers: HeaderMap,
     Body(mut trace): Body<CreateTrace>,
 ) -> Result<(StatusCode, Json<TraceReceipt>), ApiError> {
-    trace.idempotency_key = idempotency_key(&headers);
+    trace.idempotency_key = idempotency_key(&headers).or(trace.idempotency_key);
     may_create(&access.caller, &access.project, &app, &mut trace).await?;
     let stored = access
         .engine(&app)
@@ -31,6 +33,50 @@ pub(super) async fn create(
         _ => StatusCode::CREATED,
     };
     Ok((status, Json(stored)))
+}
+
+/// Traces that are decoded one by one: one that is malformed is refused by itself.
+#[derive(Deserialize)]
+pub(super) struct Undecoded {
+    traces: Vec<Box<RawValue>>,
+}
+
+pub(super) async fn create_together(
+    State(app): State<App>,
+    access: Access<CreateTraces>,
+    Body(batch): Body<Undecoded>,
+) -> Result<Json<Vec<BatchEntry>>, ApiError> {
+    CreateTraces::check_count(batch.traces.len())?;
+    let (mut entries, mut traces) = (Vec::new(), Vec::new());
+    for trace in batch.traces {
+        let taken = async {
+            let mut trace: CreateTrace = json(trace.get().as_bytes())?;
+            may_create(&access.caller, &access.project, &app, &mut trace).await?;
+            Ok::<_, ApiError>(trace)
+        };
+        entries.push(match taken.await {
+            Ok(trace) => {
+                traces.push(trace);
+                None
+            }
+            Err(refused) => Some(BatchEntry::Error(refused.into_body())),
+        });
+    }
+    let mut stored = Vec::new();
+    if !traces.is_empty() {
+        let engine = access.engine(&app);
+        stored = engine.create_traces(&access.project, traces).await?;
+    }
+    let mut stored = stored.into_iter().map(|stored| match stored {
+        Ok(receipt) => BatchEntry::Receipt(receipt),
+        Err(error) => BatchEntry::Error(ApiError::from(error).into_body()),
+    });
+    let entries = entries.into_iter();
+    Ok(Json(
+        entries
+            .filter_map(|entry| entry.or_else(|| stored.next()))
+            .collect(),
+    ))
 }
 
 pub(super) async fn list(

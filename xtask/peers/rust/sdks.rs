@@ -23,7 +23,7 @@ const PATIENCE: Duration = Duration::from_secs(60);
 const MESSAGES: &str = "gen_ai.input.messages";
 
 pub(crate) fn measure(sink: &str) -> Result<()> {
-    row("reflect-sdk (Rust), a run", reflect(sink)?, "a request a run");
+    row("reflect-sdk (Rust), a run", reflect(sink)?, "runs in batches");
     row("opentelemetry-sdk (Rust), a span", opentelemetry(sink)?, "spans in batches");
     row("tracing with opentelemetry, a span", tracing(sink)?, "spans in batches");
     row("fastrace with opentelemetry, a span", fastrace(sink)?, "spans in batches");

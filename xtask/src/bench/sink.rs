@@ -25,7 +25,7 @@ fn answer(mut connection: TcpStream) -> io::Result<()> {
     connection.set_nodelay(true)?;
     let mut reader = BufReader::new(connection.try_clone()?);
     loop {
-        let (mut length, mut is_otlp, mut asks) = (0, false, false);
+        let (mut length, mut is_otlp, mut is_batch, mut asks) = (0, false, false, false);
         loop {
             let mut line = String::new();
             if reader.read_line(&mut line)? == 0 {
@@ -40,8 +40,10 @@ fn answer(mut connection: TcpStream) -> io::Result<()> {
             }
             is_otlp |= line.contains("x-protobuf");
             asks |= line.starts_with("get ");
+            is_batch |= line.starts_with("post ") && line.contains("/traces/batch ");
         }
-        reader.read_exact(&mut vec![0; length])?;
+        let mut body = vec![0; length];
+        reader.read_exact(&mut body)?;
         let received = RECEIVED.fetch_add(length, Ordering::Relaxed);
         let json = "application/json";
         let (kind, body) = if asks {
@@ -50,7 +52,13 @@ fn answer(mut connection: TcpStream) -> io::Result<()> {
             ("application/x-protobuf", String::new())
         } else {
             let stored = r#"{"trace_id": "t", "ingest_status": "completed"}"#;
-            (json, stored.to_owned())
+            let reply = if is_batch {
+                let entry = format!(r#"{{"receipt": {stored}}}"#);
+                format!("[{}]", vec![entry; runs_in(&body)].join(","))
+            } else {
+                stored.to_owned()
+            };
+            (json, reply)
         };
         let reply = format!(
             "HTTP/1.1 200 OK\r\ncontent-type: {kind}\r\ncontent-length: {}\r\n\r\n{body}",
@@ -58,6 +66,12 @@ fn answer(mut connection: TcpStream) -> io::Result<()> {
         );
         connection.write_all(reply.as_bytes())?;
     }
+}
+
+/// The number of runs that travel together in a body.
+fn runs_in(body: &[u8]) -> usize {
+    let body = String::from_utf8_lossy(body);
+    body.matches("\"idempotency_key\":").count()
 }
 
 #[cfg(test)]
